@@ -1,0 +1,90 @@
+import Netlink
+
+/// What really carries the packets handed to a link.
+enum Medium: Hashable {
+    /// A link that is usable and has a medium of its own.
+    case physical(Int32)
+    /// A tunnel: what lies beneath has to be asked of the routing tables.
+    case tunnel(Int32)
+    /// Nothing gets through, for this reason.
+    case dead(NetworkPath.OfflineReason)
+}
+
+extension MachineState {
+    /// Looks through bridges, bonds, VLANs and the like, down to the link that carries the packets.
+    ///
+    /// - Parameter visited: the links above, since nothing stops two namespaces from naming each other's links as parents.
+    func medium(of index: Int32, below visited: Set<Int32> = []) -> Medium {
+        guard let link = links[index], let role = classifications[index]?.role else { return .dead(.noInterface) }
+        guard isUsable(link) else { return .dead(deadReason(of: link, role, visited)) }
+        if visited.contains(index) { return .physical(index) }
+        let visited = visited.union([index])
+        switch role {
+        case .own, .loopback, .noWayOut, .routingDomain:
+            return .physical(index)
+        case .tunnel:
+            return .tunnel(index)
+        case .child:
+            // A parent in another namespace is invisible: then the link's own evidence counts.
+            guard let parent = visibleParent(of: link) else { return .physical(index) }
+            return medium(of: parent, below: visited)
+        case .session(let name):
+            guard let parent = links.values.first(where: { $0.name == name }) else { return .physical(index) }
+            return medium(of: parent.index, below: visited)
+        case .ports:
+            return port(of: link, visited) ?? .physical(index)
+        }
+    }
+
+    func visibleParent(of link: LinkMessage) -> Int32? {
+        guard let parent = link.parent, !link.parentIsElsewhere, links[parent] != nil else { return nil }
+        return parent
+    }
+
+    /// The port that carries the traffic: a bond's active one, else the costliest of the usable ones that lead to a medium.
+    /// Taps and container ports lead to none, and count only where there is nothing else.
+    private func port(of link: LinkMessage, _ visited: Set<Int32>) -> Medium? {
+        if let active = link.activePort, links[active] != nil { return medium(of: active, below: visited) }
+        let media = (ports[link.index] ?? []).sorted().compactMap { index -> (Medium, Int)? in
+            guard let port = links[index], port.kind != "tun" else { return nil }
+            let medium = medium(of: index, below: visited)
+            switch medium {
+            case .physical(let beneath):
+                let type = classifications[beneath]?.type ?? .other
+                return type == .other ? nil : (medium, NetworkPath.Status(type).costRank)
+            case .tunnel: return (medium, 0)
+            case .dead: return nil
+            }
+        }
+        return media.max { $0.1 < $1.1 }?.0
+    }
+
+    /// Why nothing gets through a link that is not usable. A link that is up shares the fate of what is beneath it.
+    private func deadReason(
+        of link: LinkMessage, _ role: Classification.Role, _ visited: Set<Int32>
+    ) -> NetworkPath.OfflineReason {
+        let own = progress(of: link)
+        guard own == .noCarrier, !visited.contains(link.index) else { return own }
+        let beneath: [Int32] =
+            switch role {
+            case .child: visibleParent(of: link).map { [$0] } ?? []
+            case .ports: Array(ports[link.index] ?? [])
+            default: []
+            }
+        let reasons = beneath.compactMap { index -> NetworkPath.OfflineReason? in
+            guard case .dead(let reason) = medium(of: index, below: visited.union([link.index])) else { return nil }
+            return reason
+        }
+        return reasons.max() ?? own
+    }
+
+    /// Whether a link could lead somewhere without a tunnel, were it usable: what makes "offline" of a tunnel with nothing beneath.
+    func isPhysical(_ link: LinkMessage) -> Bool {
+        switch classifications[link.index]?.role {
+        case .own: return link.portKind != "vrf"
+        case .child, .session: return true
+        case .ports: return !(ports[link.index] ?? []).isEmpty
+        case .loopback, .tunnel, .routingDomain, .noWayOut, nil: return false
+        }
+    }
+}

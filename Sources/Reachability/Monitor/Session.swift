@@ -1,0 +1,141 @@
+import Glibc
+import Netlink
+import Synchronization
+
+/// One run of the monitor: an open conversation with the kernel, and the thread that waits at its doorbells.
+final class Session: Sendable {
+    /// The lock is held while the kernel is being asked, never while something is delivered. `nil` once the session is over.
+    private let engine: Mutex<Engine?>
+    private let wake: WakeDescriptor
+    private let isOver = Atomic(false)
+    /// The path that was there when the session was opened.
+    let firstPath: NetworkPath
+
+    init(
+        _ configuration: ReachabilityMonitor.Configuration, _ feed: any NetlinkFeed,
+        continuing statistics: ReachabilityMonitor.Statistics
+    ) throws(NetlinkError) {
+        wake = try WakeDescriptor()
+        var engine = try Engine(configuration, feed, continuing: statistics)
+        firstPath = try engine.path(to: .anywhere(probes: configuration.probes))
+        self.engine = Mutex(engine)
+    }
+
+    /// Ends the session: descriptors are closed when this returns, the thread ends by itself. It is not waited for, because the
+    /// caller may be what the thread is waiting for: a cancellation handler, or a job on the thread itself.
+    func end() -> ReachabilityMonitor.Statistics? {
+        isOver.store(true, ordering: .releasing)
+        wake.ring()
+        return engine.withLock { engine in
+            defer { engine = nil }
+            return engine?.statistics
+        }
+    }
+
+    var statistics: ReachabilityMonitor.Statistics? { engine.withLock { $0?.statistics } }
+
+    /// Has the reader look whether somebody wants something.
+    func ring() { wake.ring() }
+
+    /// Asks on the calling thread; `nil` once the session is over.
+    func path(to destination: Destination) throws(NetlinkError) -> NetworkPath? {
+        try engine.withLock { engine throws(NetlinkError) in try engine?.path(to: destination) }
+    }
+
+    // MARK: The reader
+
+    /// Starts the thread that reports to `hub`.
+    func startReader(reportingTo hub: Hub) throws(NetlinkError) {
+        let context = Unmanaged.passRetained(ReaderContext(session: self, hub: hub))
+        var thread = pthread_t()
+        let error = pthread_create(&thread, nil, runReader, context.toOpaque())
+        guard error == 0 else {
+            context.release()
+            throw NetlinkError(.createThread, errno: error)
+        }
+        pthread_detach(thread)
+    }
+
+    fileprivate func read(reportingTo hub: Hub) {
+        hub.executor.adopt(wake: wake)
+        defer { hub.executor.resign() }
+        var path = firstPath
+        var poller = Poller(wake: wake.descriptor)
+        var isBusy = false
+        while !isOver.load(ordering: .acquiring) {
+            guard let watch = engine.withLock({ engine in engine.map { ($0.doorbells, $0.patience) } }) else { return }
+            let ringing = poller.wait(at: watch.0, for: isBusy ? .zero : watch.1)
+            if ringing.wake { wake.silence() }
+            let refreshers = ringing.wake ? hub.takeRefreshers(of: self) : []
+
+            let isPoll = ringing.timedOut && !isBusy
+            if !ringing.doorbells.isEmpty || isPoll || !refreshers.isEmpty {
+                let outcome = engine.withLock { engine -> (cause: Cause, change: NetworkPath?)? in
+                    guard let cause = engine?.turn(ringing: ringing.doorbells, poll: isPoll, refresh: !refreshers.isEmpty)
+                    else { return nil }
+                    return (cause, cause.isEmpty ? nil : engine?.change(of: path))
+                }
+                if let outcome, let change = outcome.change {
+                    hub.publish(change, from: path, outcome.cause, by: self)
+                    path = change
+                }
+                for refresher in refreshers { refresher.resume(returning: path) }
+            }
+            isBusy = hub.executor.runJobs()
+        }
+    }
+}
+
+/// What the thread is handed: it keeps both alive until it ends.
+private final class ReaderContext: Sendable {
+    let session: Session
+    let hub: Hub
+
+    init(session: Session, hub: Hub) {
+        self.session = session
+        self.hub = hub
+    }
+}
+
+private func runReader(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    guard let context else { return nil }
+    let reader = Unmanaged<ReaderContext>.fromOpaque(context).takeRetainedValue()
+    reader.session.read(reportingTo: reader.hub)
+    return nil
+}
+
+/// Waits for whichever descriptor becomes readable first.
+private struct Poller {
+    struct Ringing {
+        var wake = false
+        var timedOut = false
+        var doorbells: [CInt] = []
+    }
+
+    private var descriptors: [pollfd]
+
+    init(wake: CInt) {
+        descriptors = [pollfd(fd: wake, events: Int16(POLLIN), revents: 0)]
+    }
+
+    private static func milliseconds(_ duration: Duration) -> CInt {
+        let (seconds, attoseconds) = duration.components
+        return CInt(clamping: min(seconds, 1_000_000) * 1000 + attoseconds / 1_000_000_000_000_000)
+    }
+
+    /// - Parameter patience: `nil` waits for ever.
+    mutating func wait(at doorbells: [CInt], for patience: Duration?) -> Ringing {
+        if descriptors.count != doorbells.count + 1 || !zip(doorbells, descriptors.dropFirst()).allSatisfy({ $0 == $1.fd }) {
+            descriptors = descriptors.prefix(1) + doorbells.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+        }
+        let milliseconds = patience.map(Self.milliseconds) ?? -1
+        var ringing = Ringing()
+        let count = poll(&descriptors, nfds_t(descriptors.count), milliseconds)
+        if count == 0 { ringing.timedOut = true }
+        guard count > 0 else { return ringing }
+        ringing.wake = descriptors[0].revents != 0
+        // POLLERR is how an overrun shows before it has been read, so any event counts.
+        for descriptor in descriptors.dropFirst() where descriptor.revents != 0 { ringing.doorbells.append(descriptor.fd) }
+        return ringing
+    }
+}
