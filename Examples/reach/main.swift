@@ -1,4 +1,5 @@
 import Reachability
+
 let monitor = ReachabilityMonitor()
 try monitor.start()
 for await path in monitor { print(path) }

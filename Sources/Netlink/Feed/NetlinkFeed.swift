@@ -113,7 +113,12 @@ package enum RouteAnswer: Sendable, Hashable {
 package struct DeviceFacts: Sendable, Hashable {
     /// What nl80211 says the link is.
     package enum WirelessMode: String, Sendable, Hashable {
-        case station, accessPoint = "access point", p2p = "P2P", mesh, adHoc = "ad hoc", monitor, other
+        case station
+        case accessPoint = "access point"
+        case p2p = "P2P"
+        case mesh
+        case adHoc = "ad hoc"
+        case monitor, other
     }
 
     package var wirelessMode: WirelessMode?

@@ -19,7 +19,9 @@ package enum DoorbellFilter {
         code.jump(ifNotGreater: 1, to: .accept)
         code.emit(UInt16(BPF_ST), 0)  // scratch 0: the prefix length
         code.loadByte(at: Offset.family)
-        for (family, number, label) in [(IPAddress.Family.ipv4, UInt32(AF_INET), Label.ipv4), (.ipv6, UInt32(AF_INET6), .ipv6)] {
+        for (family, number, label) in [
+            (IPAddress.Family.ipv4, UInt32(AF_INET), Label.ipv4), (.ipv6, UInt32(AF_INET6), .ipv6),
+        ] {
             let watched = destinations.filter { $0.family == family }
             let target: Label = watched.isEmpty ? .drop : watched.count > maximumDestinations ? .accept : label
             code.jump(ifEqual: number, to: target)

@@ -26,7 +26,9 @@ struct NetlinkSocket: ~Copyable {
     func setReceiveBuffer(bytes: CInt) throws(NetlinkError) {
         // SO_RCVBUFFORCE goes beyond net.core.rmem_max, but wants CAP_NET_ADMIN.
         if setOption(SOL_SOCKET, SO_RCVBUFFORCE, bytes) { return }
-        guard setOption(SOL_SOCKET, SO_RCVBUF, bytes) else { throw NetlinkError(.sizeReceiveBuffer, errno: Glibc.errno) }
+        guard setOption(SOL_SOCKET, SO_RCVBUF, bytes) else {
+            throw NetlinkError(.sizeReceiveBuffer, errno: Glibc.errno)
+        }
     }
 
     func setOption(_ level: CInt, _ name: CInt, _ value: CInt) -> Bool {
@@ -37,7 +39,8 @@ struct NetlinkSocket: ~Copyable {
         var program = program
         let attached = program.withUnsafeMutableBufferPointer { instructions in
             var header = sock_fprog(len: UInt16(instructions.count), filter: instructions.baseAddress)
-            return setsockopt(descriptor, SOL_SOCKET, SO_ATTACH_FILTER, &header, socklen_t(MemoryLayout<sock_fprog>.size)) == 0
+            return setsockopt(
+                descriptor, SOL_SOCKET, SO_ATTACH_FILTER, &header, socklen_t(MemoryLayout<sock_fprog>.size)) == 0
         }
         guard attached else { throw NetlinkError(.attachFilter, errno: Glibc.errno) }
     }

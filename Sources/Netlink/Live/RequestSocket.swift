@@ -33,7 +33,8 @@ struct RequestSocket: ~Copyable {
         var header = ifinfomsg()
         header.ifi_family = UInt8(AF_UNSPEC)
         // The statistics are most of a link message, and nobody here reads them.
-        return try dump(.dumpLinks, CInt(RTM_GETLINK), header, (UInt16(IFLA_EXT_MASK), UInt32(RTEXT_FILTER_SKIP_STATS))) {
+        return try dump(.dumpLinks, CInt(RTM_GETLINK), header, (UInt16(IFLA_EXT_MASK), UInt32(RTEXT_FILTER_SKIP_STATS)))
+        {
             MessageParser.link(from: $0)
         }
     }
@@ -43,7 +44,8 @@ struct RequestSocket: ~Copyable {
     }
 
     private mutating func dump<Header: BitwiseCopyable, Element: Sendable>(
-        _ operation: NetlinkError.Operation, _ type: CInt, _ header: Header, _ attribute: (type: UInt16, value: UInt32)? = nil,
+        _ operation: NetlinkError.Operation, _ type: CInt, _ header: Header,
+        _ attribute: (type: UInt16, value: UInt32)? = nil,
         _ parse: (UnsafeMutablePointer<nlmsghdr>) -> Element?
     ) throws(NetlinkError) -> Dump<Element> {
         var attempt = 1
@@ -160,7 +162,8 @@ struct RequestSocket: ~Copyable {
         while true {
             let sent = withUnsafePointer(to: kernel) { kernel in
                 kernel.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    sendto(socket.descriptor, datagram, datagram.count, 0, $0, socklen_t(MemoryLayout<sockaddr_nl>.size))
+                    sendto(
+                        socket.descriptor, datagram, datagram.count, 0, $0, socklen_t(MemoryLayout<sockaddr_nl>.size))
                 }
             }
             if sent >= 0 { return }

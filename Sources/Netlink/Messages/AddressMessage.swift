@@ -32,7 +32,9 @@ package struct AddressFlags: OptionSet, Sendable, Hashable {
 extension AddressMessage {
     /// Whether packets may carry it as their source now, and be answered from beyond the link.
     package var isUsable: Bool {
-        if address.isUnspecified || address.isLinkLocal || address.isLoopback || flags.contains(.duplicate) { return false }
+        if address.isUnspecified || address.isLinkLocal || address.isLoopback || flags.contains(.duplicate) {
+            return false
+        }
         return !flags.contains(.tentative) || flags.contains(.optimistic)
     }
 }

@@ -56,6 +56,8 @@ struct Attributes {
     static func parse<Result>(
         nestedIn attribute: UnsafeMutablePointer<nlattr>, upTo highest: Int, _ body: (Attributes) -> Result?
     ) -> Result? {
-        parse(from: nla_data(attribute)?.assumingMemoryBound(to: nlattr.self), length: nla_len(attribute), upTo: highest, body)
+        parse(
+            from: nla_data(attribute)?.assumingMemoryBound(to: nlattr.self), length: nla_len(attribute), upTo: highest,
+            body)
     }
 }

@@ -75,7 +75,9 @@ package enum MessageParser {
             of: message, after: MemoryLayout<ifaddrmsg>.size, upTo: Int(IFA_FLAGS)
         ) { attributes -> AddressMessage? in
             // IFA_ADDRESS is the peer's on a point-to-point link; IFA_LOCAL, where it is given, is always our own.
-            guard let address = attributes.address(Int(IFA_LOCAL)) ?? attributes.address(Int(IFA_ADDRESS)) else { return nil }
+            guard let address = attributes.address(Int(IFA_LOCAL)) ?? attributes.address(Int(IFA_ADDRESS)) else {
+                return nil
+            }
             let flags = attributes.uint32(Int(IFA_FLAGS)) ?? UInt32(header.ifa_flags)
             return AddressMessage(
                 index: Int32(bitPattern: header.ifa_index), address: address, prefixLength: header.ifa_prefixlen,
@@ -87,12 +89,15 @@ package enum MessageParser {
         guard let header = payload(of: message, as: rtmsg.self), let family = family(header.rtm_family),
             let kind = RouteMessage.Kind(rawValue: header.rtm_type)
         else { return nil }
-        return Attributes.parse(of: message, after: MemoryLayout<rtmsg>.size, upTo: Int(RTA_NH_ID.rawValue)) { attributes in
+        return Attributes.parse(of: message, after: MemoryLayout<rtmsg>.size, upTo: Int(RTA_NH_ID.rawValue)) {
+            attributes in
             RouteMessage(
-                family: family, kind: kind, table: attributes.uint32(Int(RTA_TABLE.rawValue)) ?? UInt32(header.rtm_table),
+                family: family, kind: kind,
+                table: attributes.uint32(Int(RTA_TABLE.rawValue)) ?? UInt32(header.rtm_table),
                 destination: attributes.address(Int(RTA_DST.rawValue)), prefixLength: header.rtm_dst_len,
                 hops: hops(in: attributes), preferredSource: attributes.address(Int(RTA_PREFSRC.rawValue)),
-                metric: attributes.uint32(Int(RTA_PRIORITY.rawValue)) ?? 0, nexthopID: attributes.uint32(Int(RTA_NH_ID.rawValue)))
+                metric: attributes.uint32(Int(RTA_PRIORITY.rawValue)) ?? 0,
+                nexthopID: attributes.uint32(Int(RTA_NH_ID.rawValue)))
         }
     }
 
@@ -139,7 +144,9 @@ package enum MessageParser {
 
     /// The fixed header that follows `nlmsghdr`, if the message is long enough to have one.
     static func payload<Header>(of message: UnsafeMutablePointer<nlmsghdr>, as type: Header.Type) -> Header? {
-        guard Int(message.pointee.nlmsg_len) >= MemoryLayout<nlmsghdr>.size + MemoryLayout<Header>.size else { return nil }
+        guard Int(message.pointee.nlmsg_len) >= MemoryLayout<nlmsghdr>.size + MemoryLayout<Header>.size else {
+            return nil
+        }
         return nlmsg_data(message).loadUnaligned(as: type)
     }
 }

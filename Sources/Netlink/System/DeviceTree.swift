@@ -25,8 +25,10 @@ package struct DeviceTree: Sendable {
         facts.hasPhy80211 = SmallFile.exists("\(folder)/phy80211") || SmallFile.exists("\(folder)/wireless")
         facts.hasDevice = SmallFile.exists("\(folder)/device")
         facts.driver = SmallFile.linkTarget("\(folder)/device/driver")
-        facts.lowerLinks = SmallFile.entries(of: folder).filter { $0.hasPrefix("lower_") }.map { String($0.dropFirst(6)) }
-            .sorted()
+        facts.lowerLinks = SmallFile.entries(of: folder).filter { $0.hasPrefix("lower_") }.map {
+            String($0.dropFirst(6))
+        }
+        .sorted()
         return facts
     }
 

@@ -24,7 +24,8 @@ struct Classifier: Sendable {
     // MARK: Role
 
     private static let tunnelKinds: Set<String> = [
-        "wireguard", "tun", "ipip", "sit", "gre", "gretap", "erspan", "ip6tnl", "ip6gre", "ip6gretap", "ip6erspan", "vti",
+        "wireguard", "tun", "ipip", "sit", "gre", "gretap", "erspan", "ip6tnl", "ip6gre", "ip6gretap", "ip6erspan",
+        "vti",
         "vti6", "xfrm", "vxlan", "geneve", "bareudp", "gtp", "ovpn", "amt", "l2tpeth", "ipsec",
     ]
     private static let tunnelHardware: Set<UInt16> = [
@@ -74,7 +75,8 @@ struct Classifier: Sendable {
         return Self.tunnelKinds.contains(kind) ? (.other, .kind(kind)) : nil
     }
 
-    private func byHardwareType(_ link: LinkMessage, _ device: DeviceFacts) -> Finding<NetworkInterface.InterfaceType>? {
+    private func byHardwareType(_ link: LinkMessage, _ device: DeviceFacts) -> Finding<NetworkInterface.InterfaceType>?
+    {
         let evidence = Evidence.hardwareType(Int(link.hardwareType))
         switch link.hardwareType {
         case ARPHRD.ppp: return ppp(device, evidence)

@@ -37,7 +37,8 @@ public struct InterfaceRule: Sendable {
     ///
     /// - Parameter pattern: a name, with `*`, `?` and `[…]` as in a shell (fnmatch(3)).
     public init(
-        _ pattern: String, type: NetworkInterface.InterfaceType? = nil, isExpensive: Bool? = nil, isConstrained: Bool? = nil
+        _ pattern: String, type: NetworkInterface.InterfaceType? = nil, isExpensive: Bool? = nil,
+        isConstrained: Bool? = nil
     ) {
         self.init(pattern, type: type, isExpensive: isExpensive, isConstrained: isConstrained) { facts in
             fnmatch(pattern, facts.name, 0) == 0

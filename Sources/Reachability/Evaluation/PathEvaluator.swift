@@ -84,7 +84,9 @@ struct PathEvaluator {
     }
 
     private func assess(_ way: Way, to destination: IPAddress, _ findings: inout Findings) {
-        guard let link = state.links[way.hop.index], state.classifications[link.index]?.role != .loopback else { return }
+        guard let link = state.links[way.hop.index], state.classifications[link.index]?.role != .loopback else {
+            return
+        }
         guard state.isUsable(link) else {
             findings.deadEnds.append(state.progress(of: link))
             return
@@ -99,7 +101,8 @@ struct PathEvaluator {
 
     private func add(_ way: Way, _ findings: inout Findings) {
         let isKnown = findings.carriers.contains {
-            $0.family == way.family && $0.hop.index == way.hop.index && ($0.hop.gateway == way.hop.gateway || way.hop.gateway == nil)
+            $0.family == way.family && $0.hop.index == way.hop.index
+                && ($0.hop.gateway == way.hop.gateway || way.hop.gateway == nil)
         }
         if !isKnown { findings.carriers.append(way) }
     }
@@ -135,7 +138,9 @@ struct PathEvaluator {
         }
         let physical = state.links.values.filter { $0.master == nil && state.isPhysical($0) }
         let usable = physical.compactMap { link -> Int32? in
-            guard state.hasUsableAddress(link.index), case .physical(let via) = state.medium(of: link.index) else { return nil }
+            guard state.hasUsableAddress(link.index), case .physical(let via) = state.medium(of: link.index) else {
+                return nil
+            }
             return via
         }
         if let via = usable.min(by: isBetterGuess) { return .through(via) }
@@ -206,7 +211,9 @@ struct PathEvaluator {
         var interfaces: [NetworkInterface] = []
         func list(_ index: Int32, via: Int32) {
             for interface in [interface(index, via: via), interface(via, via: via)]
-            where (interface.index == Int(index) || isTunnel(index)) && !interfaces.contains(where: { $0.index == interface.index }) {
+            where (interface.index == Int(index) || isTunnel(index))
+                && !interfaces.contains(where: { $0.index == interface.index })
+            {
                 interfaces.append(interface)
             }
         }

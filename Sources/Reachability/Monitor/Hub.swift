@@ -131,7 +131,8 @@ extension Hub {
 
     /// Sends the present state, then lists the subscriber for what is to come, in an order that nothing can come between.
     private func add<Element>(
-        _ subscriber: Subscriber<Element>, to list: WritableKeyPath<State, [ObjectIdentifier: Subscriber<Element>]> & Sendable,
+        _ subscriber: Subscriber<Element>,
+        to list: WritableKeyPath<State, [ObjectIdentifier: Subscriber<Element>]> & Sendable,
         present: (NetworkPath) -> Element
     ) {
         do {
@@ -169,7 +170,8 @@ extension Hub {
 
     /// Tells everybody. Called by the reader of a session, which no longer counts once it has been replaced.
     func publish(_ path: NetworkPath, from last: NetworkPath, _ cause: Cause, by session: Session) {
-        let audience = state.withLock { state -> (paths: [Subscriber<NetworkPath>], transitions: [Subscriber<Transition>])? in
+        let audience = state.withLock {
+            state -> (paths: [Subscriber<NetworkPath>], transitions: [Subscriber<Transition>])? in
             guard state.session === session else { return nil }
             state.path = path
             state.version += 1

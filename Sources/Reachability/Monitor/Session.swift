@@ -71,7 +71,8 @@ final class Session: Sendable {
             let isPoll = ringing.timedOut && !isBusy
             if !ringing.doorbells.isEmpty || isPoll || !refreshers.isEmpty {
                 let outcome = engine.withLock { engine -> (cause: Cause, change: NetworkPath?)? in
-                    guard let cause = engine?.turn(ringing: ringing.doorbells, poll: isPoll, refresh: !refreshers.isEmpty)
+                    guard
+                        let cause = engine?.turn(ringing: ringing.doorbells, poll: isPoll, refresh: !refreshers.isEmpty)
                     else { return nil }
                     return (cause, cause.isEmpty ? nil : engine?.change(of: path))
                 }
@@ -125,7 +126,9 @@ private struct Poller {
 
     /// - Parameter patience: `nil` waits for ever.
     mutating func wait(at doorbells: [CInt], for patience: Duration?) -> Ringing {
-        if descriptors.count != doorbells.count + 1 || !zip(doorbells, descriptors.dropFirst()).allSatisfy({ $0 == $1.fd }) {
+        if descriptors.count != doorbells.count + 1
+            || !zip(doorbells, descriptors.dropFirst()).allSatisfy({ $0 == $1.fd })
+        {
             descriptors = descriptors.prefix(1) + doorbells.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
         }
         let milliseconds = patience.map(Self.milliseconds) ?? -1
@@ -135,7 +138,9 @@ private struct Poller {
         guard count > 0 else { return ringing }
         ringing.wake = descriptors[0].revents != 0
         // POLLERR is how an overrun shows before it has been read, so any event counts.
-        for descriptor in descriptors.dropFirst() where descriptor.revents != 0 { ringing.doorbells.append(descriptor.fd) }
+        for descriptor in descriptors.dropFirst() where descriptor.revents != 0 {
+            ringing.doorbells.append(descriptor.fd)
+        }
         return ringing
     }
 }
