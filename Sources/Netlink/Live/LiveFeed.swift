@@ -24,6 +24,7 @@ private final class LiveConversation: NetlinkConversation {
     private var suspend: SuspendWatch
     private let resolver: ResolverFile
     private let devices: DeviceTree
+    let doorbells: [CInt]
 
     init(watching destinations: [IPAddress], devices: DeviceTree, resolverPath: String) throws(NetlinkError) {
         doorbell = try DoorbellSocket(watching: destinations)
@@ -31,9 +32,8 @@ private final class LiveConversation: NetlinkConversation {
         suspend = try SuspendWatch()
         resolver = try ResolverFile(path: resolverPath)
         self.devices = devices
+        doorbells = [doorbell.descriptor, suspend.descriptor, resolver.descriptor]
     }
-
-    var doorbells: [CInt] { [doorbell.descriptor, suspend.descriptor, resolver.descriptor] }
 
     var deafness: NetlinkError? { doorbell.deafness }
 

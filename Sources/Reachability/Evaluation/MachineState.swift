@@ -11,11 +11,24 @@ struct MachineState: Sendable {
     /// with hundreds of containers at a handful of questions. Kept up to date link by link, so that an event costs the same
     /// however many links there are.
     private(set) var candidates: Set<Int32> = []
+    /// The links that packets can be handed to now, loopback apart.
+    private(set) var usableLinks: Set<Int32> = []
     /// The ports of each bridge, bond, team or VRF.
     private(set) var ports: [Int32: Set<Int32>] = [:]
-    private var addresses: [Int32: [IPAddress: AddressMessage]] = [:]
-    private var devices: [Int32: DeviceFacts] = [:]
+    private var addresses: [Int32: [AddressKey: AddressMessage]] = [:]
+    private var usableAddresses: [IPAddress.Family: Int] = [:]
     private let classifier: Classifier
+
+    /// What makes an address on a link another one: a link can have it twice, with prefixes of different lengths.
+    private struct AddressKey: Hashable {
+        let address: IPAddress
+        let prefixLength: UInt8
+
+        init(_ message: AddressMessage) {
+            address = message.address
+            prefixLength = message.prefixLength
+        }
+    }
 
     init(rules: [InterfaceRule]) {
         classifier = Classifier(rules: rules)
@@ -58,6 +71,8 @@ struct MachineState: Sendable {
     }
 
     private mutating func reconsider(_ index: Int32) {
+        let isWay = links[index].map { isUsable($0) && !$0.flags.contains(.loopback) } ?? false
+        if isWay { usableLinks.insert(index) } else { usableLinks.remove(index) }
         if isCandidate(index) { candidates.insert(index) } else { candidates.remove(index) }
     }
 
@@ -79,7 +94,6 @@ struct MachineState: Sendable {
     }
 
     private mutating func classify(_ link: LinkMessage, _ facts: DeviceFacts) {
-        devices[link.index] = facts
         classifications[link.index] = classifier.classify(link, facts)
     }
 
@@ -88,23 +102,30 @@ struct MachineState: Sendable {
         if let master = link.master { ports[master]?.remove(index) }
         ports[index] = nil
         classifications[index] = nil
-        devices[index] = nil
-        addresses[index] = nil
-        candidates.remove(index)
+        for address in (addresses.removeValue(forKey: index) ?? [:]).values { count(address, -1) }
+        reconsider(index)
         return true
     }
 
     @discardableResult
     mutating func update(_ address: AddressMessage) -> Bool {
-        let known = addresses[address.index, default: [:]].updateValue(address, forKey: address.address)
+        let known = addresses[address.index, default: [:]].updateValue(address, forKey: AddressKey(address))
+        if known == address { return false }
+        if let known { count(known, -1) }
+        count(address, 1)
         reconsider(address.index)
-        return known != address
+        return true
     }
 
     mutating func remove(_ address: AddressMessage) -> Bool {
-        let known = addresses[address.index]?.removeValue(forKey: address.address)
+        guard let known = addresses[address.index]?.removeValue(forKey: AddressKey(address)) else { return false }
+        count(known, -1)
         reconsider(address.index)
-        return known != nil
+        return true
+    }
+
+    private mutating func count(_ address: AddressMessage, _ difference: Int) {
+        if address.isUsable { usableAddresses[address.address.family, default: 0] += difference }
     }
 
     mutating func update(nameservers new: [IPAddress]) -> Bool {
@@ -134,6 +155,9 @@ struct MachineState: Sendable {
     func hasUsableAddress(_ index: Int32) -> Bool {
         addresses[index]?.values.contains(where: \.isUsable) ?? false
     }
+
+    /// Whether any link has an address of the family to send from.
+    func hasUsableAddress(_ family: IPAddress.Family) -> Bool { usableAddresses[family, default: 0] > 0 }
 
     /// In the order of the addresses, IPv4 first.
     func addresses(of index: Int32) -> [AddressMessage] {

@@ -12,13 +12,13 @@ struct PathEvaluator {
         for probe in lookups.probes.indices { assess(probe, &findings) }
 
         var live: [Carrier] = []
-        for carrier in findings.carriers {
-            switch resolve(carrier.hop.index) {
-            case .through(let via): live.append(Carrier(carrier, via: via))
+        for way in findings.carriers {
+            switch resolve(way.hop.index) {
+            case .through(let via): live.append(carrier(way, via: via))
             case .dead(let reason): findings.deadEnds.append(reason)
             }
         }
-        guard let costliest = live.max(by: isCheaper) else {
+        guard let costliest = live.max(by: { $0.cost < $1.cost }) else {
             return NetworkPath(status: .offline, reason: reason(findings))
         }
         return path(live, statusFrom: costliest)
@@ -65,13 +65,13 @@ struct PathEvaluator {
     /// All the legs that share the traffic: the answer to a lookup is one of them, the table entry has them all.
     private func ways(of route: RouteMessage, _ probe: Int) -> [Way] {
         var ways = route.hops.prefix(1).map { Way(family: route.family, hop: $0, source: route.preferredSource) }
-        guard case .route(let entry) = lookups.entry(probe), entry.kind == .unicast else { return ways }
+        guard let entry = lookups.entry(probe) else { return ways }
         var legs = entry.hops
         if legs.isEmpty, let nexthop = entry.nexthopID {
             // With nexthop_compat_mode=0 the entry names a nexthop object and no link; each candidate's entry tells whether it
             // is a leg of the same object.
             for (candidate, link) in lookups.candidates.enumerated() {
-                if case .route(let over) = lookups.entry(probe, over: candidate), over.nexthopID == nexthop {
+                if lookups.entry(probe, over: candidate)?.nexthopID == nexthop {
                     legs.append(RouteMessage.Hop(index: link))
                 }
             }
@@ -165,7 +165,7 @@ struct PathEvaluator {
         lookups.candidates.indices.compactMap { candidate -> (RouteRank, Int)? in
             let ranks = lookups.probes.indices.compactMap { probe -> RouteRank? in
                 let link = lookups.candidates[candidate]
-                guard case .route(let entry) = lookups.entry(probe, over: candidate), entry.kind == .unicast,
+                guard let entry = lookups.entry(probe, over: candidate),
                     entry.hops.isEmpty || entry.hops.contains(where: { $0.index == link }),
                     state.usableAddress(on: link, entry.family) != nil
                 else { return nil }
@@ -179,57 +179,49 @@ struct PathEvaluator {
 
     /// A way out that holds all the way down.
     private struct Carrier {
-        let family: IPAddress.Family
-        let index: Int32
-        let gateway: IPAddress?
-        let source: IPAddress?
-        let via: Int32
+        let way: Way
+        let interface: NetworkInterface
+        let via: NetworkInterface
 
-        init(_ way: Way, via: Int32) {
-            family = way.family
-            index = way.hop.index
-            gateway = way.hop.gateway
-            source = way.source
-            self.via = via
-        }
+        var status: NetworkPath.Status { NetworkPath.Status(via.type) }
+        var isExpensive: Bool { interface.isExpensive || via.isExpensive }
+        var cost: (Int, Int) { (status.costRank, isExpensive ? 1 : 0) }
     }
 
-    /// Ties go to the first: IPv4, and the leg that the kernel named.
-    private func isCheaper(_ one: Carrier, _ other: Carrier) -> Bool {
-        func cost(_ carrier: Carrier) -> (Int, Int) {
-            let interface = interface(carrier.index, via: carrier.via)
-            return (status(carrier).costRank, interface.isExpensive ? 1 : 0)
-        }
-        return cost(one) < cost(other)
-    }
-
-    private func status(_ carrier: Carrier) -> NetworkPath.Status {
-        NetworkPath.Status(state.classifications[carrier.via]?.type ?? .other)
+    private func carrier(_ way: Way, via: Int32) -> Carrier {
+        let beneath = interface(via, via: via)
+        let index = way.hop.index
+        return Carrier(way: way, interface: index == via ? beneath : interface(index, via: via), via: beneath)
     }
 
     private func path(_ live: [Carrier], statusFrom costliest: Carrier) -> NetworkPath {
+        NetworkPath(
+            status: costliest.status, interface: costliest.interface, via: costliest.via, interfaces: interfaces(live),
+            gateways: unique(live.compactMap(\.way.hop.gateway)),
+            sourceAddresses: unique(live.compactMap(\.way.source)),
+            supportsIPv4: live.contains { $0.way.family == .ipv4 },
+            supportsIPv6: live.contains { $0.way.family == .ipv6 },
+            supportsDNS: !state.nameservers.isEmpty, isExpensive: live.contains(where: \.isExpensive),
+            isConstrained: live.contains { $0.interface.isConstrained || $0.via.isConstrained })
+    }
+
+    /// Those that carry traffic, then the others with a way out. A tunnel is followed by what lies beneath it.
+    private func interfaces(_ live: [Carrier]) -> [NetworkInterface] {
         var interfaces: [NetworkInterface] = []
-        func list(_ index: Int32, via: Int32) {
-            for interface in [interface(index, via: via), interface(via, via: via)]
-            where (interface.index == Int(index) || isTunnel(index))
-                && !interfaces.contains(where: { $0.index == interface.index })
-            {
+        func list(_ index: Int32, _ interface: NetworkInterface, _ via: NetworkInterface) {
+            for interface in isTunnel(index) ? [interface, via] : [interface]
+            where !interfaces.contains(where: { $0.index == interface.index }) {
                 interfaces.append(interface)
             }
         }
-        for carrier in live { list(carrier.index, via: carrier.via) }
+        for carrier in live { list(carrier.way.hop.index, carrier.interface, carrier.via) }
         for (_, candidate) in rankedCandidates() {
             let index = lookups.candidates[candidate]
-            if case .through(let via) = resolve(index) { list(index, via: via) }
+            if case .through(let via) = resolve(index) {
+                list(index, interface(index, via: via), interface(via, via: via))
+            }
         }
-        let carrying = live.flatMap { [interface($0.index, via: $0.via), interface($0.via, via: $0.via)] }
-        return NetworkPath(
-            status: status(costliest), interface: interface(costliest.index, via: costliest.via),
-            via: interface(costliest.via, via: costliest.via), interfaces: interfaces,
-            gateways: unique(live.compactMap(\.gateway)), sourceAddresses: unique(live.compactMap(\.source)),
-            supportsIPv4: live.contains { $0.family == .ipv4 }, supportsIPv6: live.contains { $0.family == .ipv6 },
-            supportsDNS: !state.nameservers.isEmpty, isExpensive: carrying.contains(where: \.isExpensive),
-            isConstrained: carrying.contains(where: \.isConstrained))
+        return interfaces
     }
 
     private func isTunnel(_ index: Int32) -> Bool {
@@ -239,10 +231,9 @@ struct PathEvaluator {
     /// The interface as programs see it: a tunnel is `other`, whatever is stacked has the type of the link beneath it.
     private func interface(_ index: Int32, via: Int32) -> NetworkInterface {
         let own = state.classifications[index] ?? Classification(role: .own)
-        let beneath = state.classifications[via] ?? own
         var type = own.type
         var evidence = own.evidence
-        if index != via, !isTunnel(index), own.evidence.isWeakerThanBeneath {
+        if index != via, own.evidence.isWeakerThanBeneath, !isTunnel(index), let beneath = state.classifications[via] {
             type = beneath.type
             evidence = .beneath(state.links[via]?.name ?? "", beneath.evidence)
         }

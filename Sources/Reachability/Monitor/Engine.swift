@@ -159,18 +159,19 @@ struct Engine {
 
     mutating func explanation(of address: IPAddress?) throws(NetlinkError) -> Explanation {
         let destination = address.map { .address($0) } ?? everywhere
-        let lookups = try ask(for: destination)
+        let lookups = try ask(for: destination, isThorough: true)
         return Explainer(state: state, lookups: lookups, path: path(to: destination, lookups)).explanation()
     }
 
     private var everywhere: Destination { .anywhere(probes: configuration.probes) }
 
-    private mutating func ask(for destination: Destination) throws(NetlinkError) -> Lookups {
-        let candidates = state.candidates.sorted()
-        let probes = destination.probes
-        let answers = try conversation.lookUp(Lookups.queries(for: probes, candidates: candidates))
+    private mutating func ask(for destination: Destination, isThorough: Bool = false) throws(NetlinkError) -> Lookups {
         statistics.evaluations += 1
-        return Lookups(probes: probes, candidates: candidates, answers: answers)
+        let probes = Lookups.probes(for: destination, state)
+        var lookups = Lookups(probes: probes, answers: try conversation.lookUp(Lookups.firstQueries(for: probes)))
+        let further = lookups.further(state, isThorough: isThorough)
+        lookups.add(try conversation.lookUp(further.queries(for: probes)), to: further)
+        return lookups
     }
 
     private func path(to destination: Destination, _ lookups: Lookups) -> NetworkPath {
