@@ -10,7 +10,7 @@ struct MachineState: Sendable {
     /// Ports and VRF members are not ways out of their own, and links without an address are not either, which keeps a host
     /// with hundreds of containers at a handful of questions. Kept up to date link by link, so that an event costs the same
     /// however many links there are.
-    private(set) var candidates: Set<Int32> = []
+    private(set) var candidates: [Int32] = []
     /// The links that packets can be handed to now, loopback apart.
     private(set) var usableLinks: Set<Int32> = []
     /// The ports of each bridge, bond, team or VRF.
@@ -73,7 +73,11 @@ struct MachineState: Sendable {
     private mutating func reconsider(_ index: Int32) {
         let isWay = links[index].map { isUsable($0) && !$0.flags.contains(.loopback) } ?? false
         if isWay { usableLinks.insert(index) } else { usableLinks.remove(index) }
-        if isCandidate(index) { candidates.insert(index) } else { candidates.remove(index) }
+        candidates.removeAll { $0 == index }
+        if isCandidate(index) {
+            // Kept in order, so that equal states ask equal questions.
+            candidates.insert(index, at: candidates.firstIndex { $0 > index } ?? candidates.endIndex)
+        }
     }
 
     private func isCandidate(_ index: Int32) -> Bool {

@@ -11,14 +11,16 @@ enum Medium: Hashable {
 }
 
 extension MachineState {
+    /// The kernel itself refuses to stack more than 8 links (MAX_NEST_DEV).
+    private static let deepestStack = 8
+
     /// Looks through bridges, bonds, VLANs and the like, down to the link that carries the packets.
     ///
-    /// - Parameter visited: the links above, since nothing stops two namespaces from naming each other's links as parents.
-    func medium(of index: Int32, below visited: Set<Int32> = []) -> Medium {
-        guard let link = links[index], let role = classifications[index]?.role else { return .dead(.noInterface) }
-        guard isUsable(link) else { return .dead(deadReason(of: link, role, visited)) }
-        if visited.contains(index) { return .physical(index) }
-        let visited = visited.union([index])
+    /// - Parameter depth: how many links are above, since nothing stops a chain of parents from being a circle.
+    func medium(of index: Int32, depth: Int = 0) -> Medium {
+        guard let role = classifications[index]?.role, let link = links[index] else { return .dead(.noInterface) }
+        guard isUsable(link) else { return .dead(deadReason(of: link, role, depth)) }
+        if depth == Self.deepestStack { return .physical(index) }
         switch role {
         case .own, .loopback, .noWayOut, .routingDomain:
             return .physical(index)
@@ -27,12 +29,12 @@ extension MachineState {
         case .child:
             // A parent in another namespace is invisible: then the link's own evidence counts.
             guard let parent = visibleParent(of: link) else { return .physical(index) }
-            return medium(of: parent, below: visited)
+            return medium(of: parent, depth: depth + 1)
         case .session(let name):
             guard let parent = links.values.first(where: { $0.name == name }) else { return .physical(index) }
-            return medium(of: parent.index, below: visited)
+            return medium(of: parent.index, depth: depth + 1)
         case .ports:
-            return port(of: link, visited) ?? .physical(index)
+            return port(of: link, depth) ?? .physical(index)
         }
     }
 
@@ -43,11 +45,11 @@ extension MachineState {
 
     /// The port that carries the traffic: a bond's active one, else the costliest of the usable ones that lead to a medium.
     /// Taps and container ports lead to none, and count only where there is nothing else.
-    private func port(of link: LinkMessage, _ visited: Set<Int32>) -> Medium? {
-        if let active = link.activePort, links[active] != nil { return medium(of: active, below: visited) }
+    private func port(of link: LinkMessage, _ depth: Int) -> Medium? {
+        if let active = link.activePort, links[active] != nil { return medium(of: active, depth: depth + 1) }
         let media = (ports[link.index] ?? []).sorted().compactMap { index -> (Medium, Int)? in
             guard let port = links[index], port.kind != "tun" else { return nil }
-            let medium = medium(of: index, below: visited)
+            let medium = medium(of: index, depth: depth + 1)
             switch medium {
             case .physical(let beneath):
                 let type = classifications[beneath]?.type ?? .other
@@ -61,10 +63,10 @@ extension MachineState {
 
     /// Why nothing gets through a link that is not usable. A link that is up shares the fate of what is beneath it.
     private func deadReason(
-        of link: LinkMessage, _ role: Classification.Role, _ visited: Set<Int32>
+        of link: LinkMessage, _ role: Classification.Role, _ depth: Int
     ) -> NetworkPath.OfflineReason {
         let own = progress(of: link)
-        guard own == .noCarrier, !visited.contains(link.index) else { return own }
+        guard own == .noCarrier, depth < Self.deepestStack else { return own }
         let beneath: [Int32] =
             switch role {
             case .child: visibleParent(of: link).map { [$0] } ?? []
@@ -72,7 +74,7 @@ extension MachineState {
             default: []
             }
         let reasons = beneath.compactMap { index -> NetworkPath.OfflineReason? in
-            guard case .dead(let reason) = medium(of: index, below: visited.union([link.index])) else { return nil }
+            guard case .dead(let reason) = medium(of: index, depth: depth + 1) else { return nil }
             return reason
         }
         return reasons.max() ?? own

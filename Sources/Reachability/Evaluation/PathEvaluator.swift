@@ -30,8 +30,8 @@ struct PathEvaluator {
         var carriers: [Way] = []
         /// Answers over links, or with sources, that can't be used.
         var deadEnds: [NetworkPath.OfflineReason] = []
-        var probes: [IPAddress.Family: Int] = [:]
-        var refusals: [IPAddress.Family: Int] = [:]
+        /// The families of the probes that the tables refuse.
+        var refusals: [IPAddress.Family] = []
     }
 
     /// A next hop that packets are handed to.
@@ -43,15 +43,14 @@ struct PathEvaluator {
 
     private func assess(_ probe: Int, _ findings: inout Findings) {
         let family = lookups.probes[probe].family
-        findings.probes[family, default: 0] += 1
         switch lookups.way(probe) {
         case .refused(let errno):
             // How IPv4 says blackhole, unreachable and prohibit; without any route it is ENETUNREACH.
-            if [EINVAL, EHOSTUNREACH, EACCES].contains(errno) { findings.refusals[family, default: 0] += 1 }
+            if [EINVAL, EHOSTUNREACH, EACCES].contains(errno) { findings.refusals.append(family) }
         case .route(let route):
             switch route.kind {
             case .blackhole, .unreachable, .prohibit:
-                findings.refusals[family, default: 0] += 1
+                findings.refusals.append(family)
             case .local:
                 // The machine's own address. For probes it would be AnyIP (local 0.0.0.0/0 dev lo), which leads nowhere.
                 guard case .address = destination, let hop = route.hops.first else { return }
@@ -84,11 +83,10 @@ struct PathEvaluator {
     }
 
     private func assess(_ way: Way, to destination: IPAddress, _ findings: inout Findings) {
-        guard let link = state.links[way.hop.index], state.classifications[link.index]?.role != .loopback else {
-            return
-        }
-        guard state.isUsable(link) else {
-            findings.deadEnds.append(state.progress(of: link))
+        guard state.usableLinks.contains(way.hop.index) else {
+            if let link = state.links[way.hop.index], !link.flags.contains(.loopback) {
+                findings.deadEnds.append(state.progress(of: link))
+            }
             return
         }
         // Without RTA_PREFSRC the kernel found no address to send from. A link-local one reaches nobody beyond the link.
@@ -242,9 +240,11 @@ struct PathEvaluator {
             isExpensive: own.isExpensive, costEvidence: own.costEvidence, isConstrained: own.isConstrained)
     }
 
+    /// There is a handful of them, so that no set is needed.
     private func unique(_ addresses: [IPAddress]) -> [IPAddress] {
-        var seen: Set<IPAddress> = []
-        return addresses.filter { seen.insert($0).inserted }
+        addresses.reduce(into: []) { unique, address in
+            if !unique.contains(address) { unique.append(address) }
+        }
     }
 
     // MARK: Why not
@@ -252,7 +252,10 @@ struct PathEvaluator {
     private func reason(_ findings: Findings) -> NetworkPath.OfflineReason {
         if let furthest = findings.deadEnds.max() { return furthest }
         // One blackholed prefix is no verdict; all probes of a family are.
-        let isRefused = findings.refusals.contains { family, count in count == findings.probes[family] }
+        let isRefused = IPAddress.Family.allCases.contains { family in
+            let refusals = findings.refusals.count { $0 == family }
+            return refusals > 0 && refusals == lookups.probes.count { $0.family == family }
+        }
         if isRefused { return .unreachableRoute }
         let links = state.links.values.filter { state.classifications[$0.index]?.role != .loopback }
         return links.map(state.progress).max() ?? .noInterface

@@ -167,11 +167,8 @@ struct Engine {
 
     private mutating func ask(for destination: Destination, isThorough: Bool = false) throws(NetlinkError) -> Lookups {
         statistics.evaluations += 1
-        let probes = Lookups.probes(for: destination, state)
-        var lookups = Lookups(probes: probes, answers: try conversation.lookUp(Lookups.firstQueries(for: probes)))
-        let further = lookups.further(state, isThorough: isThorough)
-        lookups.add(try conversation.lookUp(further.queries(for: probes)), to: further)
-        return lookups
+        let questions = Questions(destination, state, isThorough: isThorough)
+        return Lookups(questions, try conversation.lookUp(questions.queries))
     }
 
     private func path(to destination: Destination, _ lookups: Lookups) -> NetworkPath {
