@@ -23,6 +23,7 @@ struct RequestSocket: ~Copyable {
         _ = socket.setOption(SOL_NETLINK, NETLINK_GET_STRICT_CHK, 1)
         _ = socket.setOption(SOL_NETLINK, NETLINK_CAP_ACK, 1)
         try socket.setReceiveBuffer(bytes: 1 << 20)
+        try socket.connectToKernel()
         self.socket = socket
         answers = DatagramBatch(capacity: Self.lookupsPerDatagram, slotSize: Self.slotSize)
     }
@@ -156,16 +157,7 @@ struct RequestSocket: ~Copyable {
     }
 
     private func send(_ datagram: [UInt8], _ operation: NetlinkError.Operation) throws(NetlinkError) {
-        var kernel = sockaddr_nl()
-        kernel.nl_family = UInt16(AF_NETLINK)
-        while true {
-            let sent = withUnsafePointer(to: kernel) { kernel in
-                kernel.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    sendto(
-                        socket.descriptor, datagram, datagram.count, 0, $0, socklen_t(MemoryLayout<sockaddr_nl>.size))
-                }
-            }
-            if sent >= 0 { return }
+        while Glibc.send(socket.descriptor, datagram, datagram.count, 0) < 0 {
             if Glibc.errno != EINTR { throw NetlinkError(operation, errno: Glibc.errno) }
         }
     }
