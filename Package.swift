@@ -6,7 +6,7 @@ let package = Package(
     name: "swift-reachability",
     products: [
         .library(name: "Reachability", targets: ["Reachability"]),
-        .executable(name: "reach", targets: ["reach"]),
+        .library(name: "ReachabilityTestKit", targets: ["ReachabilityTestKit"]),
     ],
     targets: [
         .systemLibrary(
@@ -16,7 +16,12 @@ let package = Package(
         ),
         .target(name: "Netlink", dependencies: ["CNetlink"]),
         .target(name: "Reachability", dependencies: ["Netlink"]),
-        .executableTarget(name: "reach", dependencies: ["Reachability"], path: "Examples/reach"),
+        .target(name: "ReachabilityTestKit", dependencies: ["Netlink", "Reachability"]),
+        .target(name: "CNamespace", path: "Tests/CNamespace"),
+        .testTarget(
+            name: "ReachabilityTests",
+            dependencies: ["Netlink", "Reachability", "ReachabilityTestKit", "CNamespace"]
+        ),
     ],
     swiftLanguageModes: [.v6]
 )
