@@ -32,6 +32,9 @@ public struct NetlinkError: Error, Sendable, Hashable {
         self.errno = errno
     }
 
+    /// The process or the system ran out of something; the question itself was fine.
+    var isExhaustion: Bool { [EMFILE, ENFILE, ENOMEM, ENOBUFS].contains(errno) }
+
     /// What can be done about it.
     public var advice: String {
         switch errno {

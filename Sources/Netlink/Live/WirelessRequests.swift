@@ -1,0 +1,55 @@
+import CNetlink
+import Glibc
+
+/// Asks nl80211 about the wireless links of the network namespace in which it was opened.
+struct WirelessRequests: ~Copyable {
+    let family: GenericFamily
+    private var requests: RequestSocket
+
+    /// `nil` where the kernel has no nl80211.
+    ///
+    /// The families are listed, not asked for by name: a name that the kernel does not know makes it look for a module, and
+    /// a monitor must not be what loads cfg80211 on a server.
+    init?() throws(NetlinkError) {
+        var requests = try RequestSocket(protocol: NETLINK_GENERIC)
+        let header = genlmsghdr(cmd: UInt8(CTRL_CMD_GETFAMILY), version: 1, reserved: 0)
+        let families = try requests.dump(.findFamily, GENL_ID_CTRL, header) { WirelessParser.family(from: $0) }
+        guard let family = families.elements.first(where: { $0.name == WirelessParser.familyName }) else { return nil }
+        self.family = family
+        self.requests = requests
+    }
+
+    mutating func links() throws(NetlinkError) -> [WirelessLink] {
+        try ask(NL80211_CMD_GET_INTERFACE) { WirelessParser.link(from: $0) }
+    }
+
+    /// The other ends of a link: an access point, or the stations of one.
+    mutating func peers(of index: Int32) throws(NetlinkError) -> [WirelessPeer] {
+        let link = (UInt16(NL80211_ATTR_IFINDEX.rawValue), UInt32(bitPattern: index))
+        return try ask(NL80211_CMD_GET_STATION, link) { WirelessParser.peer(from: $0) }
+    }
+
+    private mutating func ask<Element: Sendable>(
+        _ command: nl80211_commands, _ attribute: (UInt16, UInt32)? = nil,
+        _ parse: (UnsafeMutablePointer<nlmsghdr>) -> Element?
+    ) throws(NetlinkError) -> [Element] {
+        let header = genlmsghdr(cmd: UInt8(command.rawValue), version: 0, reserved: 0)
+        return try requests.dump(.askWireless, CInt(family.id), header, attribute, parse).elements
+    }
+}
+
+/// What nl80211 says of one link, for people: nothing of it bears on a path.
+package struct WirelessDetails: Sendable, Hashable {
+    package var link: WirelessLink
+    /// The access point of a station; for an access point, its stations.
+    package var peers: [WirelessPeer]
+
+    /// Asks the kernel; `nil` where it knows no such wireless link.
+    ///
+    /// No privilege is needed, nothing is sent over the air, and no scan is made.
+    package static func ask(about index: Int32) throws(NetlinkError) -> WirelessDetails? {
+        guard var requests = try WirelessRequests(), let link = try requests.links().first(where: { $0.index == index })
+        else { return nil }
+        return WirelessDetails(link: link, peers: try requests.peers(of: index))
+    }
+}
