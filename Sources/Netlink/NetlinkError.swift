@@ -35,6 +35,9 @@ public struct NetlinkError: Error, Sendable, Hashable {
     /// The process or the system ran out of something; the question itself was fine.
     var isExhaustion: Bool { [EMFILE, ENFILE, ENOMEM, ENOBUFS].contains(errno) }
 
+    /// The C library's words for the error number, such as `Network is unreachable`.
+    package var kernelWords: String { String(cString: strerror(errno)) }
+
     /// What can be done about it.
     public var advice: String {
         switch errno {
@@ -52,6 +55,6 @@ public struct NetlinkError: Error, Sendable, Hashable {
 extension NetlinkError: CustomStringConvertible {
     /// One line for people: what failed, the kernel's word for it, and what to do.
     public var description: String {
-        "cannot \(operation.rawValue): \(String(cString: strerror(errno))) (errno \(errno)); \(advice)"
+        "cannot \(operation.rawValue): \(kernelWords) (errno \(errno)); \(advice)"
     }
 }

@@ -135,6 +135,14 @@ struct MachineState: Sendable {
         addresses[index]?.values.contains(where: \.isUsable) ?? false
     }
 
+    /// In the order of the addresses, IPv4 first.
+    func addresses(of index: Int32) -> [AddressMessage] {
+        (addresses[index] ?? [:]).values.sorted { one, other in
+            let (left, right) = (one.address.words, other.address.words)
+            return left.count == right.count ? left.lexicographicallyPrecedes(right) : left.count < right.count
+        }
+    }
+
     /// The lowest, where there are several: which one a socket would get is for the kernel to say.
     func usableAddress(on index: Int32, _ family: IPAddress.Family) -> IPAddress? {
         let usable = addresses[index]?.values.filter { $0.isUsable && $0.address.family == family }

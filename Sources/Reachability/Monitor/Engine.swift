@@ -6,7 +6,9 @@ struct Engine {
     private let feed: any NetlinkFeed
     private var conversation: any NetlinkConversation
     private var state: MachineState
-    private var destinations: [IPAddress: Int] = [:]
+    /// The last path to everywhere.
+    private(set) var lastPath = NetworkPath.unknown
+    private var watches: [IPAddress: Watch] = [:]
     private var events: [NetlinkEvent] = []
     private var needsSnapshot = false
     private var failure: NetlinkError?
@@ -25,9 +27,17 @@ struct Engine {
         conversation = try feed.open(watching: configuration.probes)
         state = MachineState(rules: configuration.rules)
         try takeSnapshot()
+        lastPath = try path(to: everywhere)
     }
 
-    var doorbells: [CInt] { conversation.doorbells }
+    /// An address that somebody wants to know the path to.
+    private struct Watch {
+        var users: Int
+        var path: NetworkPath
+    }
+
+    /// Where to wait. Nowhere while the conversation is broken: its descriptors might ring without an end.
+    var doorbells: [CInt] { failure == nil ? conversation.doorbells : [] }
 
     /// How long to wait for a doorbell at most; `nil` while there is nothing to wait for but doorbells.
     var patience: Duration? {
@@ -38,10 +48,23 @@ struct Engine {
 
     private static let patienceWithFloods = 8
 
-    /// Takes in what the doorbells brought. Afterwards, if there is a cause, the path may have changed.
+    /// What one turn came to.
+    struct Outcome {
+        let cause: Cause
+        let changes: [Change]
+        /// The path to everywhere, changed or not.
+        let path: NetworkPath
+    }
+
+    /// Takes in what the doorbells brought and, if that can have changed an answer, asks again.
     ///
     /// Something may be left at a doorbell that many were waiting at; then it goes on ringing.
-    mutating func turn(ringing: [CInt], poll: Bool, refresh: Bool) -> Cause {
+    mutating func turn(ringing: [CInt], poll: Bool, refresh: Bool) -> Outcome {
+        let cause = takeIn(ringing: ringing, poll: poll, refresh: refresh)
+        return Outcome(cause: cause, changes: cause.isEmpty ? [] : changes(), path: lastPath)
+    }
+
+    private mutating func takeIn(ringing: [CInt], poll: Bool, refresh: Bool) -> Cause {
         do throws(NetlinkError) {
             var cause: Cause = []
             if failure != nil {
@@ -131,28 +154,61 @@ struct Engine {
 
     /// Asks the kernel for the present path to a destination.
     mutating func path(to destination: Destination) throws(NetlinkError) -> NetworkPath {
+        path(to: destination, try ask(for: destination))
+    }
+
+    mutating func explanation(of address: IPAddress?) throws(NetlinkError) -> Explanation {
+        let destination = address.map { .address($0) } ?? everywhere
+        let lookups = try ask(for: destination)
+        return Explainer(state: state, lookups: lookups, path: path(to: destination, lookups)).explanation()
+    }
+
+    private var everywhere: Destination { .anywhere(probes: configuration.probes) }
+
+    private mutating func ask(for destination: Destination) throws(NetlinkError) -> Lookups {
         let candidates = state.candidates.sorted()
         let probes = destination.probes
         let answers = try conversation.lookUp(Lookups.queries(for: probes, candidates: candidates))
-        let lookups = Lookups(probes: probes, candidates: candidates, answers: answers)
         statistics.evaluations += 1
+        return Lookups(probes: probes, candidates: candidates, answers: answers)
+    }
+
+    private func path(to destination: Destination, _ lookups: Lookups) -> NetworkPath {
         var path = PathEvaluator(state: state, destination: destination, lookups: lookups).path()
         if let deafness = conversation.deafness { path.updates = .polling(because: deafness) }
         return path
     }
 
-    /// The path to everywhere, if it is another one than the last; where the kernel can't be asked, the last one, marked as stale.
-    mutating func change(of last: NetworkPath) -> NetworkPath? {
-        let path = path(after: last)
-        guard path != last else { return nil }
-        statistics.changes += 1
-        return path
+    /// A path that is another one than before: to everywhere, or to an address.
+    struct Change {
+        let address: IPAddress?
+        let last: NetworkPath
+        let path: NetworkPath
     }
 
-    private mutating func path(after last: NetworkPath) -> NetworkPath {
+    /// Asks again for everything that somebody wants to know.
+    private mutating func changes() -> [Change] {
+        var changes: [Change] = []
+        let path = path(to: everywhere, after: lastPath)
+        if path != lastPath {
+            changes.append(Change(address: nil, last: lastPath, path: path))
+            lastPath = path
+        }
+        for (address, watch) in watches {
+            let path = self.path(to: .address(address), after: watch.path)
+            guard path != watch.path else { continue }
+            changes.append(Change(address: address, last: watch.path, path: path))
+            watches[address]?.path = path
+        }
+        statistics.changes += changes.count
+        return changes
+    }
+
+    /// Where the kernel can't be asked, the last path, marked as stale.
+    private mutating func path(to destination: Destination, after last: NetworkPath) -> NetworkPath {
         do throws(NetlinkError) {
             if let failure { throw failure }
-            return try path(to: .anywhere(probes: configuration.probes))
+            return try path(to: destination)
         } catch {
             failure = error
             var path = last
@@ -161,18 +217,29 @@ struct Engine {
         }
     }
 
-    private var watched: [IPAddress] { configuration.probes + destinations.keys }
+    private var watched: [IPAddress] { configuration.probes + watches.keys }
 
     /// Makes routes that cover an address ring, until ``unwatch(_:)`` has been called as often.
-    mutating func watch(_ address: IPAddress) throws(NetlinkError) {
-        destinations[address, default: 0] += 1
-        if destinations[address] == 1 { try conversation.watch(watched) }
+    ///
+    /// - Returns: the last path to it.
+    mutating func watch(_ address: IPAddress) throws(NetlinkError) -> NetworkPath {
+        if let watch = watches[address] {
+            watches[address]?.users += 1
+            return watch.path
+        }
+        // The filter first, so that no change is missed between the question and the watch.
+        try conversation.watch(watched + [address])
+        let path = try path(to: .address(address))
+        watches[address] = Watch(users: 1, path: path)
+        return path
     }
 
     mutating func unwatch(_ address: IPAddress) {
-        guard let count = destinations[address] else { return }
-        destinations[address] = count > 1 ? count - 1 : nil
-        // A filter that is too wide costs a wake-up now and then; the next change of destinations narrows it.
-        if count == 1 { try? conversation.watch(watched) }
+        guard let watch = watches[address] else { return }
+        watches[address]?.users -= 1
+        if watch.users > 1 { return }
+        watches[address] = nil
+        // A filter that is too wide costs a wake-up now and then; the next change of the watches narrows it.
+        try? conversation.watch(watched)
     }
 }

@@ -76,34 +76,25 @@ public final class ReachabilityMonitor: Sendable, AsyncSequence {
     /// The present path, then every change; see ``ReachabilityMonitor``.
     ///
     /// Starts the monitor if need be. Where that fails, the iteration is over at once, and ``start()`` says why.
-    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(hub) }
+    public func makeAsyncIterator() -> Paths.AsyncIterator { Paths.AsyncIterator(hub, nil) }
 
-    /// The iterator of one subscriber.
-    public struct AsyncIterator: AsyncIteratorProtocol {
-        private let subscription: Subscription<NetworkPath>
-        private var stream: AsyncStream<NetworkPath>.Iterator
-        private var last: NetworkPath?
+    // MARK: Single destinations
 
-        init(_ hub: Hub) {
-            subscription = Subscription(hub, .bufferingNewest(1)) { hub.add($0) }
-            stream = subscription.stream.makeAsyncIterator()
-        }
-
-        public mutating func next() async -> NetworkPath? { await next(isolation: nil) }
-
-        public mutating func next(isolation actor: isolated (any Actor)?) async -> NetworkPath? {
-            while let path = await stream.next(isolation: actor) {
-                // What was still in the buffer when the monitor was stopped is no news any more.
-                if subscription.isOver { return nil }
-                // A slow consumer can miss a change and the change back: to it, nothing has happened. The comparison is with
-                // what it got last, not with anything older, so that offline in between is never swallowed.
-                if path == last { continue }
-                last = path
-                return path
-            }
-            return nil
-        }
+    /// The path to one address at this moment: what the routing tables say of it, which need not be what they say of the
+    /// Internet. For an address of this machine itself, the path is over loopback, with status `other`.
+    ///
+    /// Asks the kernel on the calling thread, which takes microseconds; no packet is sent. Starts the monitor for as long as it
+    /// takes.
+    ///
+    /// - Throws: ``NetlinkError`` as ``start()`` does.
+    public func path(to address: IPAddress) throws(NetlinkError) -> NetworkPath {
+        let session = try hub.beginQuestion()
+        defer { hub.endQuestion() }
+        return try session.path(to: .address(address)) ?? .unknown
     }
+
+    /// The path to one address, then every change of it. Routes that cover the address ring from then on.
+    public func paths(to address: IPAddress) -> Paths { Paths(hub: hub, address: address) }
 
     /// Runs tasks on the monitor's own reader thread, which saves the hop between threads that a delivery otherwise costs.
     ///

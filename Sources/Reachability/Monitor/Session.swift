@@ -16,8 +16,8 @@ final class Session: Sendable {
         continuing statistics: ReachabilityMonitor.Statistics
     ) throws(NetlinkError) {
         wake = try WakeDescriptor()
-        var engine = try Engine(configuration, feed, continuing: statistics)
-        firstPath = try engine.path(to: .anywhere(probes: configuration.probes))
+        let engine = try Engine(configuration, feed, continuing: statistics)
+        firstPath = engine.lastPath
         self.engine = Mutex(engine)
     }
 
@@ -42,6 +42,18 @@ final class Session: Sendable {
         try engine.withLock { engine throws(NetlinkError) in try engine?.path(to: destination) }
     }
 
+    /// Asks on the calling thread, and keeps what was said; `nil` once the session is over.
+    func explanation(of address: IPAddress?) throws(NetlinkError) -> Explanation? {
+        try engine.withLock { engine throws(NetlinkError) in try engine?.explanation(of: address) }
+    }
+
+    /// The present path to an address that is watched from now on; `nil` once the session is over.
+    func watch(_ address: IPAddress) throws(NetlinkError) -> NetworkPath? {
+        try engine.withLock { engine throws(NetlinkError) in try engine?.watch(address) }
+    }
+
+    func unwatch(_ address: IPAddress) { engine.withLock { $0?.unwatch(address) } }
+
     // MARK: The reader
 
     /// Starts the thread that reports to `hub`.
@@ -59,7 +71,6 @@ final class Session: Sendable {
     fileprivate func read(reportingTo hub: Hub) {
         hub.executor.adopt(wake: wake)
         defer { hub.executor.resign() }
-        var path = firstPath
         var poller = Poller(wake: wake.descriptor)
         var isBusy = false
         while !isOver.load(ordering: .acquiring) {
@@ -70,17 +81,17 @@ final class Session: Sendable {
 
             let isPoll = ringing.timedOut && !isBusy
             if !ringing.doorbells.isEmpty || isPoll || !refreshers.isEmpty {
-                let outcome = engine.withLock { engine -> (cause: Cause, change: NetworkPath?)? in
-                    guard
-                        let cause = engine?.turn(ringing: ringing.doorbells, poll: isPoll, refresh: !refreshers.isEmpty)
-                    else { return nil }
-                    return (cause, cause.isEmpty ? nil : engine?.change(of: path))
+                let outcome = engine.withLock { engine in
+                    engine?.turn(ringing: ringing.doorbells, poll: isPoll, refresh: !refreshers.isEmpty)
                 }
-                if let outcome, let change = outcome.change {
-                    hub.publish(change, from: path, outcome.cause, by: self)
-                    path = change
+                if let outcome { hub.publish(outcome.changes, outcome.cause, by: self) }
+                for refresher in refreshers {
+                    if let outcome {
+                        refresher.resume(returning: outcome.path)
+                    } else {
+                        refresher.resume(throwing: CancellationError())
+                    }
                 }
-                for refresher in refreshers { refresher.resume(returning: path) }
             }
             isBusy = hub.executor.runJobs()
         }

@@ -28,24 +28,26 @@ final class Subscriber<Element: Sendable>: Sendable {
 final class Subscription<Element: Sendable>: Sendable {
     let stream: AsyncStream<Element>
     private let subscriber: Subscriber<Element>
-    private let hub: Hub
+    private let unsubscribe: @Sendable (Subscriber<Element>) -> Void
 
-    /// - Parameter subscribe: has the hub send to the subscriber.
+    /// - Parameters:
+    ///   - subscribe: has a hub send to the subscriber.
+    ///   - unsubscribe: ends that; called more than once.
     init(
-        _ hub: Hub, _ policy: AsyncStream<Element>.Continuation.BufferingPolicy,
-        subscribe: (Subscriber<Element>) -> Void
+        _ policy: AsyncStream<Element>.Continuation.BufferingPolicy, subscribe: (Subscriber<Element>) -> Void,
+        unsubscribe: @escaping @Sendable (Subscriber<Element>) -> Void
     ) {
-        self.hub = hub
+        self.unsubscribe = unsubscribe
         let (stream, continuation) = AsyncStream.makeStream(of: Element.self, bufferingPolicy: policy)
         self.stream = stream
         let subscriber = Subscriber(continuation)
         self.subscriber = subscriber
         // A cancelled task ends its stream before it lets go of the iterator.
-        continuation.onTermination = { [hub] _ in hub.remove(subscriber) }
+        continuation.onTermination = { _ in unsubscribe(subscriber) }
         subscribe(subscriber)
     }
 
-    deinit { hub.remove(subscriber) }
+    deinit { unsubscribe(subscriber) }
 
     var isOver: Bool { subscriber.isOver }
 

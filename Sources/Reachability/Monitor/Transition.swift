@@ -62,7 +62,8 @@ extension ReachabilityMonitor {
             private var stream: AsyncStream<Transition>.Iterator
 
             init(_ hub: Hub) {
-                subscription = Subscription(hub, .bufferingNewest(256)) { hub.add($0) }
+                subscription = Subscription(
+                    .bufferingNewest(256), subscribe: { hub.add($0) }, unsubscribe: { [hub] in hub.remove($0) })
                 stream = subscription.stream.makeAsyncIterator()
             }
 
