@@ -16,6 +16,8 @@ let package = Package(
         ),
         .target(name: "Netlink", dependencies: ["CNetlink"]),
         .target(name: "Reachability", dependencies: ["Netlink"]),
+        .testTarget(name: "NetlinkTests", dependencies: ["Netlink", "CNetlink"]),
+        .testTarget(name: "ReachabilityTests", dependencies: ["Reachability", "Netlink"]),
         .executableTarget(name: "reach", dependencies: ["Reachability"], path: "Examples/reach"),
     ],
     swiftLanguageModes: [.v6]

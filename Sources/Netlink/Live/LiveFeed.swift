@@ -77,5 +77,7 @@ private final class LiveConversation: NetlinkConversation {
         return facts
     }
 
+    func wireless(_ index: Int32) -> WirelessDetails? { wireless?.details(of: index) }
+
     func nameservers() -> [IPAddress] { resolver.nameservers() }
 }

@@ -24,9 +24,15 @@ struct WirelessRequests: ~Copyable {
     }
 
     /// The other ends of a link: an access point, or the stations of one.
-    mutating func peers(of index: Int32) throws(NetlinkError) -> [WirelessPeer] {
+    private mutating func peers(of index: Int32) throws(NetlinkError) -> [WirelessPeer] {
         let link = (UInt16(NL80211_ATTR_IFINDEX.rawValue), UInt32(bitPattern: index))
         return try ask(NL80211_CMD_GET_STATION, link) { WirelessParser.peer(from: $0) }
+    }
+
+    /// `nil` if the link is not wireless. Nothing is sent over the air: no scan, no probe.
+    mutating func details(of index: Int32) throws(NetlinkError) -> WirelessDetails? {
+        guard let link = try links().first(where: { $0.index == index }) else { return nil }
+        return WirelessDetails(link: link, peers: try peers(of: index))
     }
 
     private mutating func ask<Element: Sendable>(
@@ -35,21 +41,5 @@ struct WirelessRequests: ~Copyable {
     ) throws(NetlinkError) -> [Element] {
         let header = genlmsghdr(cmd: UInt8(command.rawValue), version: 0, reserved: 0)
         return try requests.dump(.askWireless, CInt(family.id), header, attribute, parse).elements
-    }
-}
-
-/// What nl80211 says of one link, for people: nothing of it bears on a path.
-package struct WirelessDetails: Sendable, Hashable {
-    package var link: WirelessLink
-    /// The access point of a station; for an access point, its stations.
-    package var peers: [WirelessPeer]
-
-    /// Asks the kernel; `nil` where it knows no such wireless link.
-    ///
-    /// No privilege is needed, nothing is sent over the air, and no scan is made.
-    package static func ask(about index: Int32) throws(NetlinkError) -> WirelessDetails? {
-        guard var requests = try WirelessRequests(), let link = try requests.links().first(where: { $0.index == index })
-        else { return nil }
-        return WirelessDetails(link: link, peers: try requests.peers(of: index))
     }
 }

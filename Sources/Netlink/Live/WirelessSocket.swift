@@ -77,4 +77,10 @@ struct WirelessSocket: ~Copyable {
         modes = asked
         return asked[link.index]
     }
+
+    mutating func details(of index: Int32) -> WirelessDetails? {
+        guard modes?[index] != nil else { return nil }
+        // For people who want to know more than the path rests on: no answer is an answer, too.
+        return (try? requests?.details(of: index)) ?? nil
+    }
 }

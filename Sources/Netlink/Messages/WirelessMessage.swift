@@ -39,3 +39,15 @@ package struct WirelessPeer: Sendable, Hashable {
         self.signal = signal
     }
 }
+
+/// What nl80211 says of one link, for people: nothing of it but the mode bears on a path.
+package struct WirelessDetails: Sendable, Hashable {
+    package var link: WirelessLink
+    /// The access point of a station; the stations of an access point.
+    package var peers: [WirelessPeer]
+
+    package init(link: WirelessLink, peers: [WirelessPeer] = []) {
+        self.link = link
+        self.peers = peers
+    }
+}

@@ -15,6 +15,9 @@ struct MachineState: Sendable {
     private(set) var ports: [Int32: Set<Int32>] = [:]
     private var addresses: [Int32: [IPAddress: AddressMessage]] = [:]
     private var devices: [Int32: DeviceFacts] = [:]
+    private var pppLinks: Set<Int32> = []
+    /// /proc/net/pppoe when it was last looked at: a device for each session.
+    private var pppoeSessions: [String] = []
     private let classifier: Classifier
 
     init(rules: [InterfaceRule]) {
@@ -48,13 +51,27 @@ struct MachineState: Sendable {
             if let old = known?.master { ports[old]?.remove(link.index) }
             if let new = link.master { ports[new, default: []].insert(link.index) }
         }
-        let isPPP = Classifier.isPPP(link)
-        // Asked again when the name or the kind changes, and for PPP, whose session may be listed later than the link.
-        if known?.name != link.name || known?.kind != link.kind || known?.hardwareType != link.hardwareType || isPPP {
-            classify(link, device(link))
-        }
+        if needsAsking(link, known) { classify(link, device(link)) }
+        if let known, known.name != link.name { askAbove(known.name, device: device) }
         reconsider(link.index)
         return true
+    }
+
+    /// What the device files say is kept until the name or the kind changes. PPP is asked about each time, for its session may
+    /// be listed later than the link; and where they said nothing that is certain, they are asked once more when the link
+    /// becomes usable, for a driver may be late to describe its device.
+    private func needsAsking(_ link: LinkMessage, _ known: LinkMessage?) -> Bool {
+        guard let known else { return true }
+        if known.name != link.name || known.kind != link.kind || known.hardwareType != link.hardwareType { return true }
+        if Classifier.isPPP(link) { return true }
+        let isCertain = classifications[link.index]?.evidence.isMoreThanAppearance ?? false
+        return link.kind == nil && !isCertain && isUsable(link) && !isUsable(known)
+    }
+
+    /// The device files name what is beneath a link, so a new name there is news above. Names change once in a link's life.
+    private mutating func askAbove(_ name: String, device: (LinkMessage) -> DeviceFacts) {
+        let above = devices.filter { $0.value.lowerLinks.contains(name) || $0.value.pppoeDevices.contains(name) }
+        for link in above.keys.compactMap({ links[$0] }) { classify(link, device(link)) }
     }
 
     private mutating func reconsider(_ index: Int32) {
@@ -80,7 +97,30 @@ struct MachineState: Sendable {
 
     private mutating func classify(_ link: LinkMessage, _ facts: DeviceFacts) {
         devices[link.index] = facts
-        classifications[link.index] = classifier.classify(link, facts)
+        guard Classifier.isPPP(link) else {
+            classifications[link.index] = classifier.classify(link, facts)
+            return
+        }
+        let before = pppoeDevices
+        pppLinks.insert(link.index)
+        pppoeSessions = facts.pppoeDevices
+        classifyPPP(pppoeDevices == before ? [link.index] : pppLinks)
+    }
+
+    /// The links over which every ppp link is a PPPoE session; none where some of them must be something else.
+    ///
+    /// The kernel lists sessions by the device beneath and does not say which ppp link is whose. Where there are fewer
+    /// sessions than links, any link may be the modem's, and the cost must not be understated.
+    private var pppoeDevices: [String] {
+        pppoeSessions.count < pppLinks.count ? [] : Set(pppoeSessions).sorted()
+    }
+
+    private mutating func classifyPPP(_ indices: Set<Int32>) {
+        for index in indices {
+            guard let link = links[index], var facts = devices[index] else { continue }
+            facts.pppoeDevices = pppoeDevices
+            classifications[index] = classifier.classify(link, facts)
+        }
     }
 
     mutating func removeLink(_ index: Int32) -> Bool {
@@ -90,6 +130,7 @@ struct MachineState: Sendable {
         classifications[index] = nil
         devices[index] = nil
         addresses[index] = nil
+        if pppLinks.remove(index) != nil { classifyPPP(pppLinks) }
         candidates.remove(index)
         return true
     }

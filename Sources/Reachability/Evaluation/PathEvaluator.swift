@@ -16,6 +16,7 @@ struct PathEvaluator {
             switch resolve(carrier.hop.index) {
             case .through(let via): live.append(Carrier(carrier, via: via))
             case .dead(let reason): findings.deadEnds.append(reason)
+            case .nowhere: break
             }
         }
         guard let costliest = live.max(by: isCheaper) else {
@@ -84,9 +85,8 @@ struct PathEvaluator {
     }
 
     private func assess(_ way: Way, to destination: IPAddress, _ findings: inout Findings) {
-        guard let link = state.links[way.hop.index], state.classifications[link.index]?.role != .loopback else {
-            return
-        }
+        // An answer over such a link is no better than none.
+        guard let link = state.links[way.hop.index], state.canLeadOut(link) else { return }
         guard state.isUsable(link) else {
             findings.deadEnds.append(state.progress(of: link))
             return
@@ -112,12 +112,14 @@ struct PathEvaluator {
     private enum Resolution {
         case through(Int32)
         case dead(NetworkPath.OfflineReason)
+        case nowhere
     }
 
     private func resolve(_ index: Int32) -> Resolution {
         switch state.medium(of: index) {
         case .physical(let via): .through(via)
         case .dead(let reason): .dead(reason)
+        case .nowhere: .nowhere
         case .tunnel(let tunnel): beneath(tunnel)
         }
     }
@@ -130,7 +132,7 @@ struct PathEvaluator {
             switch state.medium(of: parent) {
             case .physical(let via): return .through(via)
             case .dead(let reason): return .dead(reason)
-            case .tunnel: break
+            case .tunnel, .nowhere: break
             }
         }
         for (_, candidate) in rankedCandidates() {
@@ -246,9 +248,13 @@ struct PathEvaluator {
             type = beneath.type
             evidence = .beneath(state.links[via]?.name ?? "", beneath.evidence)
         }
+        var cost = (isExpensive: own.isExpensive, evidence: own.costEvidence)
+        if index != via, !cost.isExpensive, beneath.isExpensive, cost.evidence.isWeakerThanBeneath {
+            cost = (true, .beneath(state.links[via]?.name ?? "", beneath.costEvidence))
+        }
         return NetworkInterface(
             index: Int(index), name: state.links[index]?.name ?? "", type: type, evidence: evidence,
-            isExpensive: own.isExpensive, costEvidence: own.costEvidence, isConstrained: own.isConstrained)
+            isExpensive: cost.isExpensive, costEvidence: cost.evidence, isConstrained: own.isConstrained)
     }
 
     private func unique(_ addresses: [IPAddress]) -> [IPAddress] {
@@ -263,7 +269,7 @@ struct PathEvaluator {
         // One blackholed prefix is no verdict; all probes of a family are.
         let isRefused = findings.refusals.contains { family, count in count == findings.probes[family] }
         if isRefused { return .unreachableRoute }
-        let links = state.links.values.filter { state.classifications[$0.index]?.role != .loopback }
+        let links = state.links.values.filter(state.canLeadOut)
         return links.map(state.progress).max() ?? .noInterface
     }
 }

@@ -45,6 +45,7 @@ struct Explainer {
     let state: MachineState
     let lookups: Lookups
     let path: NetworkPath
+    let radios: [WirelessDetails]
 
     func explanation() -> Explanation {
         Explanation(path: path, steps: routes() + links() + nameservers())
@@ -120,7 +121,19 @@ struct Explainer {
         case (_, .dead(let reason)): words.append("not usable: \(reason.rawValue)")
         default: break
         }
-        return [Explanation.Step(subject: "", finding: words.joined(separator: ", "))]
+        let findings = [words.joined(separator: ", ")] + radios.filter { $0.link.index == link.index }.map(words(for:))
+        return findings.map { Explanation.Step(subject: "", finding: $0) }
+    }
+
+    private func words(for radio: WirelessDetails) -> String {
+        // Whoever runs an access point chooses the bytes of its name, so nothing in it may reach a terminal as it is.
+        var words = [radio.link.ssid.map { "network \($0.debugDescription)" } ?? "no network"]
+        if radio.link.mode == .accessPoint {
+            words.append(radio.peers.count == 1 ? "1 station" : "\(radio.peers.count) stations")
+        } else {
+            words += radio.peers.map { "access point \($0.address)" + ($0.signal.map { ", signal \($0) dBm" } ?? "") }
+        }
+        return words.joined(separator: ", ")
     }
 
     private func nameservers() -> [Explanation.Step] {

@@ -160,7 +160,9 @@ struct Engine {
     mutating func explanation(of address: IPAddress?) throws(NetlinkError) -> Explanation {
         let destination = address.map { .address($0) } ?? everywhere
         let lookups = try ask(for: destination)
-        return Explainer(state: state, lookups: lookups, path: path(to: destination, lookups)).explanation()
+        let radios = state.links.keys.compactMap { conversation.wireless($0) }
+        return Explainer(state: state, lookups: lookups, path: path(to: destination, lookups), radios: radios)
+            .explanation()
     }
 
     private var everywhere: Destination { .anywhere(probes: configuration.probes) }
