@@ -62,6 +62,31 @@ import Testing
         #expect(message.parsed(WirelessParser.peer) == WirelessPeer(address: "02:00:00:00:01:ab", signal: -61))
     }
 
+    /// A network that was heard, with a vendor's element before its name.
+    private static func heard(status: nl80211_bss_status?, elements: [UInt8]) -> MessageBytes {
+        var message = MessageBytes(family: 30, command: Int(NL80211_CMD_NEW_SCAN_RESULTS.rawValue))
+        var network = MessageBytes.attribute(Int(NL80211_BSS_INFORMATION_ELEMENTS.rawValue), elements)
+        if let status {
+            network += MessageBytes.attribute(Int(NL80211_BSS_STATUS.rawValue), MessageBytes.number(status.rawValue))
+        }
+        message.put(Int(NL80211_ATTR_BSS.rawValue), network)
+        return message
+    }
+
+    @Test func findsTheNameOfTheJoinedNetworkAmongThoseHeard() {
+        let elements: [UInt8] = [221, 2, 9, 9, 0, 4] + Array("home".utf8) + [1, 1, 0x82]
+        let joined = Self.heard(status: NL80211_BSS_STATUS_ASSOCIATED, elements: elements)
+        #expect(joined.parsed(WirelessParser.joinedNetwork) == "home")
+        #expect(Self.heard(status: nil, elements: elements).parsed(WirelessParser.joinedNetwork) == nil)
+    }
+
+    @Test(arguments: [[], [0], [0, 9, 65], [221, 200, 1, 2], [0, 0]])
+    func elementsCutShortAreNoReasonToStumble(elements: [UInt8]) {
+        let name = Self.heard(status: NL80211_BSS_STATUS_ASSOCIATED, elements: elements)
+            .parsed(WirelessParser.joinedNetwork)
+        #expect(name == (elements == [0, 0] ? "" : nil))
+    }
+
     @Test(arguments: [NL80211_CMD_CONNECT, NL80211_CMD_SET_INTERFACE, NL80211_CMD_ROAM, NL80211_CMD_START_AP])
     func ringsForNewsOfALink(command: nl80211_commands) {
         #expect(Self.interface(command).parsed(WirelessParser.event) == .wireless(index: 7))
@@ -83,6 +108,7 @@ import Testing
                 _ = WirelessParser.link(from: cut)
                 _ = WirelessParser.peer(from: cut)
                 _ = WirelessParser.family(from: cut)
+                _ = WirelessParser.joinedNetwork(from: cut)
             }
         }
     }

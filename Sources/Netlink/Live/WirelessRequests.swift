@@ -25,21 +25,27 @@ struct WirelessRequests: ~Copyable {
 
     /// The other ends of a link: an access point, or the stations of one.
     private mutating func peers(of index: Int32) throws(NetlinkError) -> [WirelessPeer] {
-        let link = (UInt16(NL80211_ATTR_IFINDEX.rawValue), UInt32(bitPattern: index))
-        return try ask(NL80211_CMD_GET_STATION, link) { WirelessParser.peer(from: $0) }
+        try ask(NL80211_CMD_GET_STATION, about: index) { WirelessParser.peer(from: $0) }
     }
 
     /// `nil` if the link is not wireless. Nothing is sent over the air: no scan, no probe.
     mutating func details(of index: Int32) throws(NetlinkError) -> WirelessDetails? {
-        guard let link = try links().first(where: { $0.index == index }) else { return nil }
+        guard var link = try links().first(where: { $0.index == index }) else { return nil }
+        // Where a program of its own does the joining (wpa_supplicant), the kernel knows the name from what it once heard.
+        if link.ssid == nil { link.ssid = try joinedNetwork(of: index) }
         return WirelessDetails(link: link, peers: try peers(of: index))
     }
 
+    private mutating func joinedNetwork(of index: Int32) throws(NetlinkError) -> String? {
+        try ask(NL80211_CMD_GET_SCAN, about: index) { WirelessParser.joinedNetwork(from: $0) }.first
+    }
+
     private mutating func ask<Element: Sendable>(
-        _ command: nl80211_commands, _ attribute: (UInt16, UInt32)? = nil,
+        _ command: nl80211_commands, about index: Int32? = nil,
         _ parse: (UnsafeMutablePointer<nlmsghdr>) -> Element?
     ) throws(NetlinkError) -> [Element] {
         let header = genlmsghdr(cmd: UInt8(command.rawValue), version: 0, reserved: 0)
+        let attribute = index.map { (UInt16(NL80211_ATTR_IFINDEX.rawValue), UInt32(bitPattern: $0)) }
         return try requests.dump(.askWireless, CInt(family.id), header, attribute, parse).elements
     }
 }

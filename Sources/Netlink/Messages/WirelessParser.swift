@@ -88,6 +88,30 @@ package enum WirelessParser {
         }
     }
 
+    /// The name of a network that was heard, if it is the one that the link has joined.
+    package static func joinedNetwork(from message: UnsafeMutablePointer<nlmsghdr>) -> String? {
+        parse(message, upTo: Int(NL80211_ATTR_BSS.rawValue)) { attributes in
+            attributes.nested(Int(NL80211_ATTR_BSS.rawValue), upTo: Int(NL80211_BSS_STATUS.rawValue)) { network in
+                guard network.uint32(Int(NL80211_BSS_STATUS.rawValue)) == NL80211_BSS_STATUS_ASSOCIATED.rawValue else {
+                    return nil
+                }
+                return network.bytes(Int(NL80211_BSS_INFORMATION_ELEMENTS.rawValue)).flatMap(name(inElements:))
+            }
+        }
+    }
+
+    /// Elements of a beacon (IEEE 802.11, 9.4.2): an identifier, a length, so many bytes. 0 is the SSID.
+    private static func name(inElements bytes: UnsafeRawBufferPointer) -> String? {
+        var rest = bytes[...]
+        while rest.count >= 2 {
+            let (identifier, length) = (rest[rest.startIndex], Int(rest[rest.startIndex + 1]))
+            rest = rest.dropFirst(2)
+            if identifier == 0, rest.count >= length { return String(decoding: rest.prefix(length), as: UTF8.self) }
+            rest = rest.dropFirst(length)
+        }
+        return nil
+    }
+
     private static func hexadecimal(_ byte: UInt8) -> String {
         (byte < 16 ? "0" : "") + String(byte, radix: 16)
     }
