@@ -205,8 +205,10 @@ struct PathEvaluator {
         return cost(one) < cost(other)
     }
 
+    /// That of what carries the packets; a tunnel's own type, `other`, says nothing about that.
     private func status(_ carrier: Carrier) -> NetworkPath.Status {
-        NetworkPath.Status(state.classifications[carrier.via]?.type ?? .other)
+        let index = isTunnel(carrier.index) ? carrier.via : carrier.index
+        return NetworkPath.Status(interface(index, via: carrier.via).type)
     }
 
     private func path(_ live: [Carrier], statusFrom costliest: Carrier) -> NetworkPath {
@@ -244,12 +246,12 @@ struct PathEvaluator {
         let beneath = state.classifications[via] ?? own
         var type = own.type
         var evidence = own.evidence
-        if index != via, !isTunnel(index), own.evidence.isWeakerThanBeneath {
+        if index != via, !isTunnel(index), own.evidence.isWeaker(thanBeneath: beneath.evidence) {
             type = beneath.type
             evidence = .beneath(state.links[via]?.name ?? "", beneath.evidence)
         }
         var cost = (isExpensive: own.isExpensive, evidence: own.costEvidence)
-        if index != via, !cost.isExpensive, beneath.isExpensive, cost.evidence.isWeakerThanBeneath {
+        if index != via, beneath.isExpensive, cost.evidence.isWeaker(thanBeneath: beneath.costEvidence) {
             cost = (true, .beneath(state.links[via]?.name ?? "", beneath.costEvidence))
         }
         return NetworkInterface(
@@ -275,9 +277,10 @@ struct PathEvaluator {
 }
 
 extension Evidence {
-    /// Whether what lies beneath a stacked link says more about the medium than this does: everything but the program's word.
-    fileprivate var isWeakerThanBeneath: Bool {
-        if case .rule = self { false } else { true }
+    /// Whether what lies beneath a stacked link says more about the medium than this does: more than anything but the program's
+    /// word, unless nothing is known of it, as of the far end of a line over which a PPPoE session runs.
+    fileprivate func isWeaker(thanBeneath other: Evidence) -> Bool {
+        if case .rule = self { false } else { other != .nothing || self == .nothing }
     }
 }
 
