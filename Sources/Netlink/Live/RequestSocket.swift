@@ -112,21 +112,20 @@ struct RequestSocket: ~Copyable {
         }
         try send(prepared.datagram, .lookUpRoute)
 
-        var found = [RouteAnswer?](repeating: nil, count: queries.count)
-        var missing = queries.count
-        while missing > 0 {
-            let count = answers.receive(from: socket.descriptor, limit: missing)
+        // The kernel answers in order, and one answer each; the numbers make sure of it.
+        var found: [RouteAnswer] = []
+        found.reserveCapacity(queries.count)
+        while found.count < queries.count {
+            let count = answers.receive(from: socket.descriptor, limit: queries.count - found.count)
             guard count > 0 else { throw NetlinkError(.lookUpRoute, errno: count == 0 ? EPROTO : CInt(-count)) }
             for slot in 0..<count where answers.sender(slot) == 0 {
-                try answers.forEachMessage(in: slot) { message throws(NetlinkError) in
-                    let number = Int(message.pointee.nlmsg_seq &- first)
-                    guard number < found.count, found[number] == nil else { return }
-                    found[number] = Self.answer(from: message)
-                    missing -= 1
+                answers.forEachMessage(in: slot) { message in
+                    guard message.pointee.nlmsg_seq == first &+ UInt32(found.count) else { return }
+                    found.append(Self.answer(from: message))
                 }
             }
         }
-        return found.map { $0 ?? .refused(errno: EPROTO) }
+        return found
     }
 
     private mutating func prepare(_ queries: [RouteQuery]) throws(NetlinkError) {

@@ -10,15 +10,30 @@ struct MachineState: Sendable {
     /// Ports and VRF members are not ways out of their own, and links without an address are not either, which keeps a host
     /// with hundreds of containers at a handful of questions. Kept up to date link by link, so that an event costs the same
     /// however many links there are.
-    private(set) var candidates: Set<Int32> = []
+    private(set) var candidates: [Int32] = []
+    /// The links that packets can be handed to now, those that lead nowhere apart.
+    private(set) var usableLinks: Set<Int32> = []
     /// The ports of each bridge, bond, team or VRF.
     private(set) var ports: [Int32: Set<Int32>] = [:]
-    private var addresses: [Int32: [IPAddress: AddressMessage]] = [:]
-    private var devices: [Int32: DeviceFacts] = [:]
+    private var addresses: [Int32: [AddressKey: AddressMessage]] = [:]
+    private var usableAddresses: [IPAddress.Family: Int] = [:]
+    /// The facts of links that are named after others in the device files: PPP, and channels of modems.
+    private var dependents: [Int32: DeviceFacts] = [:]
     private var pppLinks: Set<Int32> = []
     /// /proc/net/pppoe when it was last looked at: a device for each session.
     private var pppoeSessions: [String] = []
     private let classifier: Classifier
+
+    /// What makes an address on a link another one: a link can have it twice, with prefixes of different lengths.
+    private struct AddressKey: Hashable {
+        let address: IPAddress
+        let prefixLength: UInt8
+
+        init(_ message: AddressMessage) {
+            address = message.address
+            prefixLength = message.prefixLength
+        }
+    }
 
     init(rules: [InterfaceRule]) {
         classifier = Classifier(rules: rules)
@@ -70,20 +85,23 @@ struct MachineState: Sendable {
 
     /// The device files name what is beneath a link, so a new name there is news above. Names change once in a link's life.
     private mutating func askAbove(_ name: String, device: (LinkMessage) -> DeviceFacts) {
-        let above = devices.filter { $0.value.lowerLinks.contains(name) || $0.value.pppoeDevices.contains(name) }
+        let above = dependents.filter { $0.value.lowerLinks.contains(name) || $0.value.pppoeDevices.contains(name) }
         for link in above.keys.compactMap({ links[$0] }) { classify(link, device(link)) }
     }
 
     private mutating func reconsider(_ index: Int32) {
-        if isCandidate(index) { candidates.insert(index) } else { candidates.remove(index) }
+        let isWay = links[index].map { isUsable($0) && canLeadOut($0) } ?? false
+        if isWay { usableLinks.insert(index) } else { usableLinks.remove(index) }
+        candidates.removeAll { $0 == index }
+        if isCandidate(index) {
+            // Kept in order, so that equal states ask equal questions.
+            candidates.insert(index, at: candidates.firstIndex { $0 > index } ?? candidates.endIndex)
+        }
     }
 
     private func isCandidate(_ index: Int32) -> Bool {
-        guard let link = links[index], isUsable(link), link.master == nil, hasUsableAddress(index) else { return false }
-        switch classifications[index]?.role {
-        case .loopback, .routingDomain, .noWayOut, nil: return false
-        default: return true
-        }
+        guard usableLinks.contains(index), links[index]?.master == nil, hasUsableAddress(index) else { return false }
+        return classifications[index]?.role != .routingDomain
     }
 
     /// Asks again what the device files and nl80211 say; `true` if that changed what the link is.
@@ -96,8 +114,10 @@ struct MachineState: Sendable {
     }
 
     private mutating func classify(_ link: LinkMessage, _ facts: DeviceFacts) {
-        devices[link.index] = facts
-        guard Classifier.isPPP(link) else {
+        let isPPP = Classifier.isPPP(link)
+        dependents[link.index] = isPPP || !facts.lowerLinks.isEmpty ? facts : nil
+        guard isPPP else {
+            if pppLinks.remove(link.index) != nil { classifyPPP(pppLinks) }
             classifications[link.index] = classifier.classify(link, facts)
             return
         }
@@ -117,7 +137,7 @@ struct MachineState: Sendable {
 
     private mutating func classifyPPP(_ indices: Set<Int32>) {
         for index in indices {
-            guard let link = links[index], var facts = devices[index] else { continue }
+            guard let link = links[index], var facts = dependents[index] else { continue }
             facts.pppoeDevices = pppoeDevices
             classifications[index] = classifier.classify(link, facts)
         }
@@ -128,24 +148,32 @@ struct MachineState: Sendable {
         if let master = link.master { ports[master]?.remove(index) }
         ports[index] = nil
         classifications[index] = nil
-        devices[index] = nil
-        addresses[index] = nil
+        dependents[index] = nil
         if pppLinks.remove(index) != nil { classifyPPP(pppLinks) }
-        candidates.remove(index)
+        for address in (addresses.removeValue(forKey: index) ?? [:]).values { count(address, -1) }
+        reconsider(index)
         return true
     }
 
     @discardableResult
     mutating func update(_ address: AddressMessage) -> Bool {
-        let known = addresses[address.index, default: [:]].updateValue(address, forKey: address.address)
+        let known = addresses[address.index, default: [:]].updateValue(address, forKey: AddressKey(address))
+        if known == address { return false }
+        if let known { count(known, -1) }
+        count(address, 1)
         reconsider(address.index)
-        return known != address
+        return true
     }
 
     mutating func remove(_ address: AddressMessage) -> Bool {
-        let known = addresses[address.index]?.removeValue(forKey: address.address)
+        guard let known = addresses[address.index]?.removeValue(forKey: AddressKey(address)) else { return false }
+        count(known, -1)
         reconsider(address.index)
-        return known != nil
+        return true
+    }
+
+    private mutating func count(_ address: AddressMessage, _ difference: Int) {
+        if address.isUsable { usableAddresses[address.address.family, default: 0] += difference }
     }
 
     mutating func update(nameservers new: [IPAddress]) -> Bool {
@@ -175,6 +203,9 @@ struct MachineState: Sendable {
     func hasUsableAddress(_ index: Int32) -> Bool {
         addresses[index]?.values.contains(where: \.isUsable) ?? false
     }
+
+    /// Whether any link has an address of the family to send from.
+    func hasUsableAddress(_ family: IPAddress.Family) -> Bool { usableAddresses[family, default: 0] > 0 }
 
     /// In the order of the addresses, IPv4 first.
     func addresses(of index: Int32) -> [AddressMessage] {

@@ -13,15 +13,17 @@ enum Medium: Hashable {
 }
 
 extension MachineState {
+    /// The kernel itself refuses to stack more than 8 links (MAX_NEST_DEV).
+    private static let deepestStack = 8
+
     /// Looks through bridges, bonds, VLANs and the like, down to the link that carries the packets.
     ///
-    /// - Parameter visited: the links above, since nothing stops two namespaces from naming each other's links as parents.
-    func medium(of index: Int32, below visited: Set<Int32> = []) -> Medium {
-        guard let link = links[index], let role = classifications[index]?.role else { return .dead(.noInterface) }
+    /// - Parameter depth: how many links are above, since nothing stops a chain of parents from being a circle.
+    func medium(of index: Int32, depth: Int = 0) -> Medium {
+        guard let role = classifications[index]?.role, let link = links[index] else { return .dead(.noInterface) }
         if role == .noWayOut { return .nowhere }
-        guard isUsable(link) else { return .dead(deadReason(of: link, role, visited)) }
-        if visited.contains(index) { return .physical(index) }
-        let visited = visited.union([index])
+        guard isUsable(link) else { return .dead(deadReason(of: link, role, depth)) }
+        if depth == Self.deepestStack { return .physical(index) }
         switch role {
         case .own, .loopback, .noWayOut, .routingDomain:
             return .physical(index)
@@ -30,11 +32,11 @@ extension MachineState {
         case .child:
             // A parent in another namespace is invisible: then the link's own evidence counts.
             guard let parent = visibleParent(of: link) else { return .physical(index) }
-            return medium(of: parent, below: visited)
+            return medium(of: parent, depth: depth + 1)
         case .session(let names):
-            return costliest(of: sessionLinks(names), visited) ?? .physical(index)
+            return costliest(of: sessionLinks(names), depth) ?? .physical(index)
         case .ports:
-            return port(of: link, visited) ?? .physical(index)
+            return port(of: link, depth) ?? .physical(index)
         }
     }
 
@@ -48,7 +50,7 @@ extension MachineState {
     }
 
     /// The costliest medium of several, one of which carries the traffic; what is dead counts only where all of them are.
-    private func costliest(of links: [Int32], _ visited: Set<Int32>) -> Medium? {
+    private func costliest(of links: [Int32], _ depth: Int) -> Medium? {
         func rank(_ medium: Medium) -> Int {
             switch medium {
             case .physical(let beneath): 2 + NetworkPath.Status(classifications[beneath]?.type ?? .other).costRank
@@ -56,16 +58,16 @@ extension MachineState {
             case .dead, .nowhere: 0
             }
         }
-        return links.map { medium(of: $0, below: visited) }.max { rank($0) < rank($1) }
+        return links.map { medium(of: $0, depth: depth + 1) }.max { rank($0) < rank($1) }
     }
 
     /// The port that carries the traffic: a bond's active one, else the costliest of the usable ones that lead to a medium.
     /// Taps and container ports lead to none, and count only where there is nothing else.
-    private func port(of link: LinkMessage, _ visited: Set<Int32>) -> Medium? {
-        if let active = link.activePort, links[active] != nil { return medium(of: active, below: visited) }
+    private func port(of link: LinkMessage, _ depth: Int) -> Medium? {
+        if let active = link.activePort, links[active] != nil { return medium(of: active, depth: depth + 1) }
         let media = (ports[link.index] ?? []).sorted().compactMap { index -> (Medium, Int)? in
             guard let port = links[index], port.kind != "tun" else { return nil }
-            let medium = medium(of: index, below: visited)
+            let medium = medium(of: index, depth: depth + 1)
             switch medium {
             case .physical(let beneath):
                 let type = classifications[beneath]?.type ?? .other
@@ -79,10 +81,10 @@ extension MachineState {
 
     /// Why nothing gets through a link that is not usable. A link that is up shares the fate of what is beneath it.
     private func deadReason(
-        of link: LinkMessage, _ role: Classification.Role, _ visited: Set<Int32>
+        of link: LinkMessage, _ role: Classification.Role, _ depth: Int
     ) -> NetworkPath.OfflineReason {
         let own = progress(of: link)
-        guard own == .noCarrier, !visited.contains(link.index) else { return own }
+        guard own == .noCarrier, depth < Self.deepestStack else { return own }
         let beneath: [Int32] =
             switch role {
             case .child: visibleParent(of: link).map { [$0] } ?? []
@@ -91,7 +93,7 @@ extension MachineState {
             default: []
             }
         let reasons = beneath.compactMap { index -> NetworkPath.OfflineReason? in
-            guard case .dead(let reason) = medium(of: index, below: visited.union([link.index])) else { return nil }
+            guard case .dead(let reason) = medium(of: index, depth: depth + 1) else { return nil }
             return reason
         }
         return reasons.max() ?? own

@@ -12,14 +12,14 @@ struct PathEvaluator {
         for probe in lookups.probes.indices { assess(probe, &findings) }
 
         var live: [Carrier] = []
-        for carrier in findings.carriers {
-            switch resolve(carrier.hop.index) {
-            case .through(let via): live.append(Carrier(carrier, via: via))
+        for way in findings.carriers {
+            switch resolve(way.hop.index) {
+            case .through(let via): live.append(carrier(way, via: via))
             case .dead(let reason): findings.deadEnds.append(reason)
             case .nowhere: break
             }
         }
-        guard let costliest = live.max(by: isCheaper) else {
+        guard let costliest = live.max(by: { $0.cost < $1.cost }) else {
             return NetworkPath(status: .offline, reason: reason(findings))
         }
         return path(live, statusFrom: costliest)
@@ -31,8 +31,8 @@ struct PathEvaluator {
         var carriers: [Way] = []
         /// Answers over links, or with sources, that can't be used.
         var deadEnds: [NetworkPath.OfflineReason] = []
-        var probes: [IPAddress.Family: Int] = [:]
-        var refusals: [IPAddress.Family: Int] = [:]
+        /// The families of the probes that the tables refuse.
+        var refusals: [IPAddress.Family] = []
     }
 
     /// A next hop that packets are handed to.
@@ -44,15 +44,14 @@ struct PathEvaluator {
 
     private func assess(_ probe: Int, _ findings: inout Findings) {
         let family = lookups.probes[probe].family
-        findings.probes[family, default: 0] += 1
         switch lookups.way(probe) {
         case .refused(let errno):
             // How IPv4 says blackhole, unreachable and prohibit; without any route it is ENETUNREACH.
-            if [EINVAL, EHOSTUNREACH, EACCES].contains(errno) { findings.refusals[family, default: 0] += 1 }
+            if [EINVAL, EHOSTUNREACH, EACCES].contains(errno) { findings.refusals.append(family) }
         case .route(let route):
             switch route.kind {
             case .blackhole, .unreachable, .prohibit:
-                findings.refusals[family, default: 0] += 1
+                findings.refusals.append(family)
             case .local:
                 // The machine's own address. For probes it would be AnyIP (local 0.0.0.0/0 dev lo), which leads nowhere.
                 guard case .address = destination, let hop = route.hops.first else { return }
@@ -66,13 +65,13 @@ struct PathEvaluator {
     /// All the legs that share the traffic: the answer to a lookup is one of them, the table entry has them all.
     private func ways(of route: RouteMessage, _ probe: Int) -> [Way] {
         var ways = route.hops.prefix(1).map { Way(family: route.family, hop: $0, source: route.preferredSource) }
-        guard case .route(let entry) = lookups.entry(probe), entry.kind == .unicast else { return ways }
+        guard let entry = lookups.entry(probe) else { return ways }
         var legs = entry.hops
         if legs.isEmpty, let nexthop = entry.nexthopID {
             // With nexthop_compat_mode=0 the entry names a nexthop object and no link; each candidate's entry tells whether it
             // is a leg of the same object.
             for (candidate, link) in lookups.candidates.enumerated() {
-                if case .route(let over) = lookups.entry(probe, over: candidate), over.nexthopID == nexthop {
+                if lookups.entry(probe, over: candidate)?.nexthopID == nexthop {
                     legs.append(RouteMessage.Hop(index: link))
                 }
             }
@@ -85,10 +84,11 @@ struct PathEvaluator {
     }
 
     private func assess(_ way: Way, to destination: IPAddress, _ findings: inout Findings) {
-        // An answer over such a link is no better than none.
-        guard let link = state.links[way.hop.index], state.canLeadOut(link) else { return }
-        guard state.isUsable(link) else {
-            findings.deadEnds.append(state.progress(of: link))
+        guard state.usableLinks.contains(way.hop.index) else {
+            // An answer over a link that leads nowhere is no better than none.
+            if let link = state.links[way.hop.index], state.canLeadOut(link) {
+                findings.deadEnds.append(state.progress(of: link))
+            }
             return
         }
         // Without RTA_PREFSRC the kernel found no address to send from. A link-local one reaches nobody beyond the link.
@@ -167,7 +167,7 @@ struct PathEvaluator {
         lookups.candidates.indices.compactMap { candidate -> (RouteRank, Int)? in
             let ranks = lookups.probes.indices.compactMap { probe -> RouteRank? in
                 let link = lookups.candidates[candidate]
-                guard case .route(let entry) = lookups.entry(probe, over: candidate), entry.kind == .unicast,
+                guard let entry = lookups.entry(probe, over: candidate),
                     entry.hops.isEmpty || entry.hops.contains(where: { $0.index == link }),
                     state.usableAddress(on: link, entry.family) != nil
                 else { return nil }
@@ -181,59 +181,52 @@ struct PathEvaluator {
 
     /// A way out that holds all the way down.
     private struct Carrier {
-        let family: IPAddress.Family
-        let index: Int32
-        let gateway: IPAddress?
-        let source: IPAddress?
-        let via: Int32
+        let way: Way
+        let interface: NetworkInterface
+        let via: NetworkInterface
+        let status: NetworkPath.Status
 
-        init(_ way: Way, via: Int32) {
-            family = way.family
-            index = way.hop.index
-            gateway = way.hop.gateway
-            source = way.source
-            self.via = via
-        }
+        var isExpensive: Bool { interface.isExpensive || via.isExpensive }
+        var cost: (Int, Int) { (status.costRank, isExpensive ? 1 : 0) }
     }
 
-    /// Ties go to the first: IPv4, and the leg that the kernel named.
-    private func isCheaper(_ one: Carrier, _ other: Carrier) -> Bool {
-        func cost(_ carrier: Carrier) -> (Int, Int) {
-            let interface = interface(carrier.index, via: carrier.via)
-            return (status(carrier).costRank, interface.isExpensive ? 1 : 0)
-        }
-        return cost(one) < cost(other)
-    }
-
-    /// That of what carries the packets; a tunnel's own type, `other`, says nothing about that.
-    private func status(_ carrier: Carrier) -> NetworkPath.Status {
-        let index = isTunnel(carrier.index) ? carrier.via : carrier.index
-        return NetworkPath.Status(interface(index, via: carrier.via).type)
+    private func carrier(_ way: Way, via: Int32) -> Carrier {
+        let beneath = interface(via, via: via)
+        let index = way.hop.index
+        let interface = index == via ? beneath : interface(index, via: via)
+        // A tunnel's own type, `other`, says nothing about what carries the packets.
+        let status = NetworkPath.Status(isTunnel(index) ? beneath.type : interface.type)
+        return Carrier(way: way, interface: interface, via: beneath, status: status)
     }
 
     private func path(_ live: [Carrier], statusFrom costliest: Carrier) -> NetworkPath {
+        NetworkPath(
+            status: costliest.status, interface: costliest.interface, via: costliest.via, interfaces: interfaces(live),
+            gateways: unique(live.compactMap(\.way.hop.gateway)),
+            sourceAddresses: unique(live.compactMap(\.way.source)),
+            supportsIPv4: live.contains { $0.way.family == .ipv4 },
+            supportsIPv6: live.contains { $0.way.family == .ipv6 },
+            supportsDNS: !state.nameservers.isEmpty, isExpensive: live.contains(where: \.isExpensive),
+            isConstrained: live.contains { $0.interface.isConstrained || $0.via.isConstrained })
+    }
+
+    /// Those that carry traffic, then the others with a way out. A tunnel is followed by what lies beneath it.
+    private func interfaces(_ live: [Carrier]) -> [NetworkInterface] {
         var interfaces: [NetworkInterface] = []
-        func list(_ index: Int32, via: Int32) {
-            for interface in [interface(index, via: via), interface(via, via: via)]
-            where (interface.index == Int(index) || isTunnel(index))
-                && !interfaces.contains(where: { $0.index == interface.index })
-            {
+        func list(_ index: Int32, _ interface: NetworkInterface, _ via: NetworkInterface) {
+            for interface in isTunnel(index) ? [interface, via] : [interface]
+            where !interfaces.contains(where: { $0.index == interface.index }) {
                 interfaces.append(interface)
             }
         }
-        for carrier in live { list(carrier.index, via: carrier.via) }
+        for carrier in live { list(carrier.way.hop.index, carrier.interface, carrier.via) }
         for (_, candidate) in rankedCandidates() {
             let index = lookups.candidates[candidate]
-            if case .through(let via) = resolve(index) { list(index, via: via) }
+            if case .through(let via) = resolve(index) {
+                list(index, interface(index, via: via), interface(via, via: via))
+            }
         }
-        let carrying = live.flatMap { [interface($0.index, via: $0.via), interface($0.via, via: $0.via)] }
-        return NetworkPath(
-            status: status(costliest), interface: interface(costliest.index, via: costliest.via),
-            via: interface(costliest.via, via: costliest.via), interfaces: interfaces,
-            gateways: unique(live.compactMap(\.gateway)), sourceAddresses: unique(live.compactMap(\.source)),
-            supportsIPv4: live.contains { $0.family == .ipv4 }, supportsIPv6: live.contains { $0.family == .ipv6 },
-            supportsDNS: !state.nameservers.isEmpty, isExpensive: carrying.contains(where: \.isExpensive),
-            isConstrained: carrying.contains(where: \.isConstrained))
+        return interfaces
     }
 
     private func isTunnel(_ index: Int32) -> Bool {
@@ -259,9 +252,11 @@ struct PathEvaluator {
             isExpensive: cost.isExpensive, costEvidence: cost.evidence, isConstrained: own.isConstrained)
     }
 
+    /// There is a handful of them, so that no set is needed.
     private func unique(_ addresses: [IPAddress]) -> [IPAddress] {
-        var seen: Set<IPAddress> = []
-        return addresses.filter { seen.insert($0).inserted }
+        addresses.reduce(into: []) { unique, address in
+            if !unique.contains(address) { unique.append(address) }
+        }
     }
 
     // MARK: Why not
@@ -269,7 +264,10 @@ struct PathEvaluator {
     private func reason(_ findings: Findings) -> NetworkPath.OfflineReason {
         if let furthest = findings.deadEnds.max() { return furthest }
         // One blackholed prefix is no verdict; all probes of a family are.
-        let isRefused = findings.refusals.contains { family, count in count == findings.probes[family] }
+        let isRefused = IPAddress.Family.allCases.contains { family in
+            let refusals = findings.refusals.count { $0 == family }
+            return refusals > 0 && refusals == lookups.probes.count { $0.family == family }
+        }
         if isRefused { return .unreachableRoute }
         let links = state.links.values.filter(state.canLeadOut)
         return links.map(state.progress).max() ?? .noInterface

@@ -54,13 +54,19 @@ struct Explainer {
     // MARK: Routes
 
     private func routes() -> [Explanation.Step] {
-        lookups.probes.indices.map { probe in
+        let asked = lookups.probes.indices.map { probe in
             Explanation.Step(
                 subject: "route to \(lookups.probes[probe])", finding: words(lookups.way(probe), lookups.entry(probe)))
         }
+        let unasked = IPAddress.Family.allCases.filter { !state.hasUsableAddress($0) }.map { family in
+            Explanation.Step(
+                subject: family == .ipv4 ? "IPv4" : "IPv6",
+                finding: "no address that reaches beyond a link, so no way out")
+        }
+        return asked + unasked
     }
 
-    private func words(_ answer: RouteAnswer, _ entry: RouteAnswer) -> String {
+    private func words(_ answer: RouteAnswer, _ entry: RouteMessage?) -> String {
         switch answer {
         case .refused(let errno):
             return NetlinkError(.lookUpRoute, errno: errno).kernelWords
@@ -69,7 +75,7 @@ struct Explainer {
         case .route(let route):
             var text = route.hops.map(words).joined(separator: ", ")
             text += route.preferredSource.map { ", source \($0)" } ?? ", no source address"
-            if case .route(let entry) = entry {
+            if let entry {
                 text += ", table \(RouteTable.name(entry.table))"
                 if entry.metric != 0 { text += ", metric \(entry.metric)" }
                 if entry.hops.count > 1 { text += ", one of: " + entry.hops.map(words).joined(separator: ", ") }

@@ -159,7 +159,7 @@ struct Engine {
 
     mutating func explanation(of address: IPAddress?) throws(NetlinkError) -> Explanation {
         let destination = address.map { .address($0) } ?? everywhere
-        let lookups = try ask(for: destination)
+        let lookups = try ask(for: destination, isThorough: true)
         let radios = state.links.keys.compactMap { conversation.wireless($0) }
         return Explainer(state: state, lookups: lookups, path: path(to: destination, lookups), radios: radios)
             .explanation()
@@ -167,12 +167,10 @@ struct Engine {
 
     private var everywhere: Destination { .anywhere(probes: configuration.probes) }
 
-    private mutating func ask(for destination: Destination) throws(NetlinkError) -> Lookups {
-        let candidates = state.candidates.sorted()
-        let probes = destination.probes
-        let answers = try conversation.lookUp(Lookups.queries(for: probes, candidates: candidates))
+    private mutating func ask(for destination: Destination, isThorough: Bool = false) throws(NetlinkError) -> Lookups {
         statistics.evaluations += 1
-        return Lookups(probes: probes, candidates: candidates, answers: answers)
+        let questions = Questions(destination, state, isThorough: isThorough)
+        return Lookups(questions, try conversation.lookUp(questions.queries))
     }
 
     private func path(to destination: Destination, _ lookups: Lookups) -> NetworkPath {

@@ -7,6 +7,7 @@ final class Session: Sendable {
     /// The lock is held while the kernel is being asked, never while something is delivered. `nil` once the session is over.
     private let engine: Mutex<Engine?>
     private let wake: WakeDescriptor
+    private let poller: Mutex<Poller>
     private let isOver = Atomic(false)
     /// The path that was there when the session was opened.
     let firstPath: NetworkPath
@@ -16,9 +17,11 @@ final class Session: Sendable {
         continuing statistics: ReachabilityMonitor.Statistics
     ) throws(NetlinkError) {
         wake = try WakeDescriptor()
+        let poller = try Poller()
         let engine = try Engine(configuration, feed, continuing: statistics)
         firstPath = engine.lastPath
         self.engine = Mutex(engine)
+        self.poller = Mutex(poller)
     }
 
     /// Ends the session: descriptors are closed when this returns, the thread ends by itself. It is not waited for, because the
@@ -70,31 +73,46 @@ final class Session: Sendable {
 
     fileprivate func read(reportingTo hub: Hub) {
         hub.executor.adopt(wake: wake)
-        defer { hub.executor.resign() }
-        var poller = Poller(wake: wake.descriptor)
-        var isBusy = false
-        while !isOver.load(ordering: .acquiring) {
-            guard let watch = engine.withLock({ engine in engine.map { ($0.doorbells, $0.patience) } }) else { return }
-            let ringing = poller.wait(at: watch.0, for: isBusy ? .zero : watch.1)
-            if ringing.wake { wake.silence() }
-            let refreshers = ringing.wake ? hub.takeRefreshers(of: self) : []
+        // Nobody else ever asks for this lock.
+        poller.withLock { poller in
+            var isBusy = false
+            while !isOver.load(ordering: .acquiring), turn(&poller, &isBusy, hub) {}
+        }
+        hub.executor.resign()
+    }
 
-            let isPoll = ringing.timedOut && !isBusy
-            if !ringing.doorbells.isEmpty || isPoll || !refreshers.isEmpty {
-                let outcome = engine.withLock { engine in
-                    engine?.turn(ringing: ringing.doorbells, poll: isPoll, refresh: !refreshers.isEmpty)
-                }
-                if let outcome { hub.publish(outcome.changes, outcome.cause, by: self) }
-                for refresher in refreshers {
-                    if let outcome {
-                        refresher.resume(returning: outcome.path)
-                    } else {
-                        refresher.resume(throwing: CancellationError())
-                    }
+    /// Waits for something to happen, and deals with it; `false` once the session is over.
+    private func turn(_ poller: inout Poller, _ isBusy: inout Bool, _ hub: Hub) -> Bool {
+        // A broken conversation has no doorbells for a turn, so that those of the next one are taken for new, whatever numbers
+        // they have.
+        guard let (doorbells, patience) = engine.withLock({ engine in engine.map { ($0.doorbells, $0.patience) } })
+        else {
+            return false
+        }
+        poller.watch([wake.descriptor] + doorbells)
+        let ringing = poller.wait(for: isBusy ? .zero : patience)
+
+        var refreshers: [CheckedContinuation<NetworkPath, any Error>] = []
+        if ringing.descriptors.contains(wake.descriptor) {
+            wake.silence()
+            refreshers = hub.takeRefreshers(of: self)
+        }
+        let isPoll = ringing.hasTimedOut && !isBusy
+        if isPoll || !refreshers.isEmpty || ringing.descriptors.contains(where: { $0 != wake.descriptor }) {
+            let outcome = engine.withLock { engine in
+                engine?.turn(ringing: ringing.descriptors, poll: isPoll, refresh: !refreshers.isEmpty)
+            }
+            if let outcome { hub.publish(outcome.changes, outcome.cause, by: self) }
+            for refresher in refreshers {
+                if let outcome {
+                    refresher.resume(returning: outcome.path)
+                } else {
+                    refresher.resume(throwing: CancellationError())
                 }
             }
-            isBusy = hub.executor.runJobs()
         }
+        isBusy = hub.executor.runJobs()
+        return true
     }
 }
 
@@ -114,44 +132,4 @@ private func runReader(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawP
     let reader = Unmanaged<ReaderContext>.fromOpaque(context).takeRetainedValue()
     reader.session.read(reportingTo: reader.hub)
     return nil
-}
-
-/// Waits for whichever descriptor becomes readable first.
-private struct Poller {
-    struct Ringing {
-        var wake = false
-        var timedOut = false
-        var doorbells: [CInt] = []
-    }
-
-    private var descriptors: [pollfd]
-
-    init(wake: CInt) {
-        descriptors = [pollfd(fd: wake, events: Int16(POLLIN), revents: 0)]
-    }
-
-    private static func milliseconds(_ duration: Duration) -> CInt {
-        let (seconds, attoseconds) = duration.components
-        return CInt(clamping: min(seconds, 1_000_000) * 1000 + attoseconds / 1_000_000_000_000_000)
-    }
-
-    /// - Parameter patience: `nil` waits for ever.
-    mutating func wait(at doorbells: [CInt], for patience: Duration?) -> Ringing {
-        if descriptors.count != doorbells.count + 1
-            || !zip(doorbells, descriptors.dropFirst()).allSatisfy({ $0 == $1.fd })
-        {
-            descriptors = descriptors.prefix(1) + doorbells.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
-        }
-        let milliseconds = patience.map(Self.milliseconds) ?? -1
-        var ringing = Ringing()
-        let count = poll(&descriptors, nfds_t(descriptors.count), milliseconds)
-        if count == 0 { ringing.timedOut = true }
-        guard count > 0 else { return ringing }
-        ringing.wake = descriptors[0].revents != 0
-        // POLLERR is how an overrun shows before it has been read, so any event counts.
-        for descriptor in descriptors.dropFirst() where descriptor.revents != 0 {
-            ringing.doorbells.append(descriptor.fd)
-        }
-        return ringing
-    }
 }
