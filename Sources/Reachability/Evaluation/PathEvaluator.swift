@@ -191,11 +191,11 @@ struct PathEvaluator {
     }
 
     private func carrier(_ way: Way, via: Int32) -> Carrier {
-        let beneath = interface(via, via: via)
+        let beneath = state.interface(via, via: via)
         let index = way.hop.index
-        let interface = index == via ? beneath : interface(index, via: via)
+        let interface = index == via ? beneath : state.interface(index, via: via)
         // A tunnel's own type, `other`, says nothing about what carries the packets.
-        let status = NetworkPath.Status(isTunnel(index) ? beneath.type : interface.type)
+        let status = NetworkPath.Status(state.isTunnel(index) ? beneath.type : interface.type)
         return Carrier(way: way, interface: interface, via: beneath, status: status)
     }
 
@@ -214,7 +214,7 @@ struct PathEvaluator {
     private func interfaces(_ live: [Carrier]) -> [NetworkInterface] {
         var interfaces: [NetworkInterface] = []
         func list(_ index: Int32, _ interface: NetworkInterface, _ via: NetworkInterface) {
-            for interface in isTunnel(index) ? [interface, via] : [interface]
+            for interface in state.isTunnel(index) ? [interface, via] : [interface]
             where !interfaces.contains(where: { $0.index == interface.index }) {
                 interfaces.append(interface)
             }
@@ -223,33 +223,10 @@ struct PathEvaluator {
         for (_, candidate) in rankedCandidates() {
             let index = lookups.candidates[candidate]
             if case .through(let via) = resolve(index) {
-                list(index, interface(index, via: via), interface(via, via: via))
+                list(index, state.interface(index, via: via), state.interface(via, via: via))
             }
         }
         return interfaces
-    }
-
-    private func isTunnel(_ index: Int32) -> Bool {
-        if case .tunnel = state.medium(of: index) { true } else { false }
-    }
-
-    /// The interface as programs see it: a tunnel is `other`, whatever is stacked has the type of the link beneath it.
-    private func interface(_ index: Int32, via: Int32) -> NetworkInterface {
-        let own = state.classifications[index] ?? Classification(role: .own)
-        let beneath = state.classifications[via] ?? own
-        var type = own.type
-        var evidence = own.evidence
-        if index != via, !isTunnel(index), own.evidence.isWeaker(thanBeneath: beneath.evidence) {
-            type = beneath.type
-            evidence = .beneath(state.links[via]?.name ?? "", beneath.evidence)
-        }
-        var cost = (isExpensive: own.isExpensive, evidence: own.costEvidence)
-        if index != via, beneath.isExpensive, cost.evidence.isWeaker(thanBeneath: beneath.costEvidence) {
-            cost = (true, .beneath(state.links[via]?.name ?? "", beneath.costEvidence))
-        }
-        return NetworkInterface(
-            index: Int(index), name: state.links[index]?.name ?? "", type: type, evidence: evidence,
-            isExpensive: cost.isExpensive, costEvidence: cost.evidence, isConstrained: own.isConstrained)
     }
 
     /// There is a handful of them, so that no set is needed.
@@ -271,14 +248,6 @@ struct PathEvaluator {
         if isRefused { return .unreachableRoute }
         let links = state.links.values.filter(state.canLeadOut)
         return links.map(state.progress).max() ?? .noInterface
-    }
-}
-
-extension Evidence {
-    /// Whether what lies beneath a stacked link says more about the medium than this does: more than anything but the program's
-    /// word, unless nothing is known of it, as of the far end of a line over which a PPPoE session runs.
-    fileprivate func isWeaker(thanBeneath other: Evidence) -> Bool {
-        if case .rule = self { false } else { other != .nothing || self == .nothing }
     }
 }
 

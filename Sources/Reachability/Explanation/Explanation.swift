@@ -114,17 +114,20 @@ struct Explainer {
     }
 
     private func kind(of link: LinkMessage) -> [Explanation.Step] {
-        guard let classification = state.classifications[link.index] else { return [] }
-        var words = ["\(classification.type.rawValue) (\(classification.evidence))"]
-        if classification.isExpensive { words.append("expensive (\(classification.costEvidence))") }
-        if classification.isConstrained { words.append("constrained") }
-        switch (classification.role, state.medium(of: link.index)) {
+        guard let role = state.classifications[link.index]?.role else { return [] }
+        let medium = state.medium(of: link.index)
+        let beneath = if case .physical(let beneath) = medium { beneath } else { link.index }
+        let interface = state.interface(link.index, via: beneath)
+        var words = ["\(interface.type.rawValue) (\(interface.evidence))"]
+        if interface.isExpensive { words.append("expensive (\(interface.costEvidence))") }
+        if interface.isConstrained { words.append("constrained") }
+        switch (role, medium) {
         case (.noWayOut, _): words.append("no way out")
         case (.routingDomain, _): words.append("a routing domain of its own")
         case (_, .tunnel): words.append("a tunnel")
-        case (_, .physical(let beneath)) where beneath != link.index:
-            words.append("carried by \(state.links[beneath]?.name ?? "link \(beneath)")")
         case (_, .dead(let reason)): words.append("not usable: \(reason.rawValue)")
+        case _ where beneath != link.index:
+            words.append("carried by \(state.links[beneath]?.name ?? "link \(beneath)")")
         default: break
         }
         let findings = [words.joined(separator: ", ")] + radios.filter { $0.link.index == link.index }.map(words(for:))
