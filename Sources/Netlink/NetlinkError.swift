@@ -14,6 +14,8 @@ public struct NetlinkError: Error, Sendable, Hashable {
         case createThread = "start the reader thread"
         case dumpLinks = "list the interfaces"
         case dumpAddresses = "list the addresses"
+        case dumpRoutes = "list the routes"
+        case dumpNexthops = "list the nexthop objects"
         case dumpRules = "list the routing rules"
         case lookUpRoute = "look up a route"
         case findFamily = "find a generic netlink family"

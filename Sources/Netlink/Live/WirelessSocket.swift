@@ -13,9 +13,7 @@ struct WirelessSocket: ~Copyable {
     private var known: Set<Int32> = []
 
     init() throws(NetlinkError) {
-        let socket = try NetlinkSocket(protocol: NETLINK_GENERIC)
-        // The group `notify` of the controller is the only one whose number is the same everywhere: that of its family.
-        try socket.join(group: GENL_ID_CTRL)
+        let socket = try NetlinkSocket.joinedController()
         let requests = try WirelessRequests()
         try Self.join(socket, requests)
         queue = DoorbellQueue(socket)
@@ -27,10 +25,7 @@ struct WirelessSocket: ~Copyable {
     ) throws(NetlinkError) {
         switch requests {
         case .none: break
-        case .some(let requests):
-            for name in [NL80211_MULTICAST_GROUP_CONFIG, NL80211_MULTICAST_GROUP_MLME] {
-                if let group = requests.family.groups[name] { try socket.join(group: group) }
-            }
+        case .some(let requests): try socket.joinWireless(requests.family)
         }
     }
 
@@ -82,5 +77,22 @@ struct WirelessSocket: ~Copyable {
         guard modes?[index] != nil else { return nil }
         // For people who want to know more than the path rests on: no answer is an answer, too.
         return (try? requests?.details(of: index)) ?? nil
+    }
+}
+
+extension NetlinkSocket {
+    /// A socket that hears of generic netlink families that come and go.
+    static func joinedController() throws(NetlinkError) -> NetlinkSocket {
+        let socket = try NetlinkSocket(protocol: NETLINK_GENERIC)
+        // The group `notify` of the controller is the only one whose number is the same everywhere: that of its family.
+        try socket.join(group: GENL_ID_CTRL)
+        return socket
+    }
+
+    /// Joins the groups of nl80211 that tell of changes to links.
+    func joinWireless(_ family: GenericFamily) throws(NetlinkError) {
+        for name in [NL80211_MULTICAST_GROUP_CONFIG, NL80211_MULTICAST_GROUP_MLME] {
+            if let group = family.groups[name] { try join(group: group) }
+        }
     }
 }

@@ -10,6 +10,8 @@ over() {
     ip link set "$1" up
     ip route replace default via 10.0.2.2 dev "$1"
 }
+# Here it is all about IPv4: the network of qemu advertises IPv6 routes by itself.
+sysctl -qw net.ipv6.conf.all.disable_ipv6=1 net.ipv6.conf.default.disable_ipv6=1
 watch
 wired 100
 expect wired interface=eth0 via=eth0 "interface.evidence=name eth0" expensive=false
