@@ -6,6 +6,8 @@ import Glibc
 package struct Poller: ~Copyable {
     private let descriptor: CInt
     private var watched: [CInt] = []
+    /// What the last wait found readable.
+    package private(set) var ringing: [CInt] = []
     private var events = [epoll_event](repeating: epoll_event(), count: 8)
 
     package init() throws(NetlinkError) {
@@ -32,17 +34,13 @@ package struct Poller: ~Copyable {
     /// Waits until something is readable, or in error, which is how an overrun shows before it has been read.
     ///
     /// - Parameter patience: `nil` waits for ever.
-    /// - Returns: what is; empty if the time is over, or a signal came.
-    package mutating func wait(for patience: Duration?) -> Ringing {
+    /// - Returns: `true` if the time is over. ``ringing`` is empty then, and when a signal came.
+    package mutating func wait(for patience: Duration?) -> Bool {
         let milliseconds = patience.map(Self.milliseconds) ?? -1
         let count = epoll_wait(descriptor, &events, CInt(events.count), milliseconds)
-        return Ringing(descriptors: events.prefix(Int(max(0, count))).map(\.data.fd), hasTimedOut: count == 0)
-    }
-
-    /// What a wait came to.
-    package struct Ringing {
-        package let descriptors: [CInt]
-        package let hasTimedOut: Bool
+        ringing.removeAll(keepingCapacity: true)
+        for event in events.prefix(Int(max(0, count))) { ringing.append(event.data.fd) }
+        return count == 0
     }
 
     private static func milliseconds(_ duration: Duration) -> CInt {

@@ -19,8 +19,8 @@ struct Questions: Sendable, Hashable {
         case .address(let address):
             probes = [address]
         }
-        // Where a single link is usable no other can carry anything. All that further legs could add is a gateway.
-        let isAlone = state.usableLinks.count <= 1
+        // Where a single link could be sent from no other can carry anything. All that further legs could add is a gateway.
+        let isAlone = state.candidates.count <= 1
         entries = isAlone && !isThorough ? min(1, probes.count) : probes.count
         candidates = isAlone ? [] : state.candidates
     }

@@ -2,6 +2,8 @@ import Netlink
 
 /// What is known of links and addresses: a snapshot, kept current by events. Routes are not in it; they are asked for.
 struct MachineState: Sendable {
+    /// Counts the changes that can change an answer.
+    private(set) var version = 0
     private(set) var links: [Int32: LinkMessage] = [:]
     private(set) var classifications: [Int32: Classification] = [:]
     private(set) var nameservers: [IPAddress] = []
@@ -46,13 +48,14 @@ struct MachineState: Sendable {
         links newLinks: [LinkMessage], addresses newAddresses: [AddressMessage], nameservers: [IPAddress],
         device: (LinkMessage) -> DeviceFacts
     ) {
-        self = MachineState(classifier: classifier, nameservers: nameservers)
+        self = MachineState(classifier: classifier, nameservers: nameservers, version: version + 1)
         for link in newLinks { update(link, device: device) }
         for address in newAddresses { update(address) }
     }
 
-    private init(classifier: Classifier, nameservers: [IPAddress]) {
+    private init(classifier: Classifier, nameservers: [IPAddress], version: Int) {
         self.classifier = classifier
+        self.version = version
         self.nameservers = nameservers
     }
 
@@ -89,7 +92,9 @@ struct MachineState: Sendable {
         for link in above.keys.compactMap({ links[$0] }) { classify(link, device(link)) }
     }
 
+    /// To be called after each change of a link or its addresses.
     private mutating func reconsider(_ index: Int32) {
+        version += 1
         let isWay = links[index].map { isUsable($0) && canLeadOut($0) } ?? false
         if isWay { usableLinks.insert(index) } else { usableLinks.remove(index) }
         candidates.removeAll { $0 == index }
@@ -177,8 +182,10 @@ struct MachineState: Sendable {
     }
 
     mutating func update(nameservers new: [IPAddress]) -> Bool {
-        defer { nameservers = new }
-        return new != nameservers
+        guard new != nameservers else { return false }
+        nameservers = new
+        version += 1
+        return true
     }
 
     // MARK: Asking

@@ -9,6 +9,7 @@ struct Engine {
     /// The last path to everywhere.
     private(set) var lastPath = NetworkPath.unknown
     private var watches: [IPAddress: Watch] = [:]
+    private var memory: Memory?
     private var events: [NetlinkEvent] = []
     private var needsSnapshot = false
     private var failure: NetlinkError?
@@ -27,7 +28,7 @@ struct Engine {
         conversation = try feed.open(watching: configuration.probes)
         state = MachineState(rules: configuration.rules)
         try takeSnapshot()
-        lastPath = try path(to: everywhere)
+        lastPath = try pathEverywhere()
     }
 
     /// An address that somebody wants to know the path to.
@@ -154,12 +155,14 @@ struct Engine {
 
     /// Asks the kernel for the present path to a destination.
     mutating func path(to destination: Destination) throws(NetlinkError) -> NetworkPath {
-        path(to: destination, try ask(for: destination))
+        let questions = Questions(destination, state)
+        return path(to: destination, Lookups(questions, try ask(questions.queries)))
     }
 
     mutating func explanation(of address: IPAddress?) throws(NetlinkError) -> Explanation {
         let destination = address.map { .address($0) } ?? everywhere
-        let lookups = try ask(for: destination, isThorough: true)
+        let questions = Questions(destination, state, isThorough: true)
+        let lookups = Lookups(questions, try ask(questions.queries))
         let radios = state.links.keys.compactMap { conversation.wireless($0) }
         return Explainer(state: state, lookups: lookups, path: path(to: destination, lookups), radios: radios)
             .explanation()
@@ -167,16 +170,39 @@ struct Engine {
 
     private var everywhere: Destination { .anywhere(probes: configuration.probes) }
 
-    private mutating func ask(for destination: Destination, isThorough: Bool = false) throws(NetlinkError) -> Lookups {
+    private mutating func ask(_ queries: [RouteQuery]) throws(NetlinkError) -> [RouteAnswer] {
         statistics.evaluations += 1
-        let questions = Questions(destination, state, isThorough: isThorough)
-        return Lookups(questions, try conversation.lookUp(questions.queries))
+        return try conversation.lookUp(queries)
     }
 
     private func path(to destination: Destination, _ lookups: Lookups) -> NetworkPath {
         var path = PathEvaluator(state: state, destination: destination, lookups: lookups).path()
         if let deafness = conversation.deafness { path.updates = .polling(because: deafness) }
         return path
+    }
+
+    /// The path to everywhere, with what is known from the last time: a route that comes and goes over links that stay as they
+    /// are brings the same questions, and the same few answers, again and again.
+    private mutating func pathEverywhere() throws(NetlinkError) -> NetworkPath {
+        if memory?.version != state.version {
+            let questions = Questions(everywhere, state)
+            memory = Memory(version: state.version, questions: questions, queries: questions.queries)
+        }
+        guard let memory else { return .unknown }
+        let answers = try ask(memory.queries)
+        if let known = memory.paths.first(where: { $0.answers == answers }) { return known.path }
+        let path = path(to: everywhere, Lookups(memory.questions, answers))
+        self.memory?.paths = memory.paths.suffix(1) + [(answers, path)]
+        return path
+    }
+
+    /// What was asked and answered while the state of links and addresses was the same.
+    private struct Memory {
+        let version: Int
+        let questions: Questions
+        let queries: [RouteQuery]
+        /// The last two: the one that is, and the one it changes to and fro with.
+        var paths: [(answers: [RouteAnswer], path: NetworkPath)] = []
     }
 
     /// A path that is another one than before: to everywhere, or to an address.
@@ -189,13 +215,13 @@ struct Engine {
     /// Asks again for everything that somebody wants to know.
     private mutating func changes() -> [Change] {
         var changes: [Change] = []
-        let path = path(to: everywhere, after: lastPath)
+        let path = orStale(lastPath) { engine throws(NetlinkError) in try engine.pathEverywhere() }
         if path != lastPath {
             changes.append(Change(address: nil, last: lastPath, path: path))
             lastPath = path
         }
         for (address, watch) in watches {
-            let path = self.path(to: .address(address), after: watch.path)
+            let path = orStale(watch.path) { engine throws(NetlinkError) in try engine.path(to: .address(address)) }
             guard path != watch.path else { continue }
             changes.append(Change(address: address, last: watch.path, path: path))
             watches[address]?.path = path
@@ -204,11 +230,13 @@ struct Engine {
         return changes
     }
 
-    /// Where the kernel can't be asked, the last path, marked as stale.
-    private mutating func path(to destination: Destination, after last: NetworkPath) -> NetworkPath {
+    /// The answer or, where the kernel can't be asked, the last path, marked as stale.
+    private mutating func orStale(
+        _ last: NetworkPath, _ ask: (inout Engine) throws(NetlinkError) -> NetworkPath
+    ) -> NetworkPath {
         do throws(NetlinkError) {
             if let failure { throw failure }
-            return try path(to: destination)
+            return try ask(&self)
         } catch {
             failure = error
             var path = last

@@ -90,17 +90,17 @@ final class Session: Sendable {
             return false
         }
         poller.watch([wake.descriptor] + doorbells)
-        let ringing = poller.wait(for: isBusy ? .zero : patience)
+        let hasTimedOut = poller.wait(for: isBusy ? .zero : patience)
 
         var refreshers: [CheckedContinuation<NetworkPath, any Error>] = []
-        if ringing.descriptors.contains(wake.descriptor) {
+        if poller.ringing.contains(wake.descriptor) {
             wake.silence()
             refreshers = hub.takeRefreshers(of: self)
         }
-        let isPoll = ringing.hasTimedOut && !isBusy
-        if isPoll || !refreshers.isEmpty || ringing.descriptors.contains(where: { $0 != wake.descriptor }) {
+        let isPoll = hasTimedOut && !isBusy
+        if isPoll || !refreshers.isEmpty || poller.ringing.contains(where: { $0 != wake.descriptor }) {
             let outcome = engine.withLock { engine in
-                engine?.turn(ringing: ringing.descriptors, poll: isPoll, refresh: !refreshers.isEmpty)
+                engine?.turn(ringing: poller.ringing, poll: isPoll, refresh: !refreshers.isEmpty)
             }
             if let outcome { hub.publish(outcome.changes, outcome.cause, by: self) }
             for refresher in refreshers {

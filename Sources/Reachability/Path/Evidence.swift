@@ -1,5 +1,5 @@
 /// What a statement about an interface rests on, strongest first. It travels with the answer, so that people can be told.
-public indirect enum Evidence: Sendable, Hashable {
+public enum Evidence: Sendable, Hashable {
     /// The program said so (``InterfaceRule``), by a pattern or a described predicate.
     case rule(String)
     /// nl80211 knows it as a wireless interface of this mode.
@@ -23,7 +23,7 @@ public indirect enum Evidence: Sendable, Hashable {
     /// Hardware that speaks Ethernet, and nothing says that it is a radio.
     case ethernetDevice
     /// The interface beneath or in it, and what is known of that.
-    case beneath(String, Evidence)
+    indirect case beneath(String, Evidence)
     /// The type: a modem costs money unless the program says otherwise.
     case type(NetworkInterface.InterfaceType)
     /// Nothing is known either way.
