@@ -6,6 +6,7 @@ let package = Package(
     name: "swift-reachability",
     products: [
         .library(name: "Reachability", targets: ["Reachability"]),
+        .library(name: "ReachabilityTestKit", targets: ["ReachabilityTestKit"]),
         .executable(name: "reach", targets: ["reach"]),
     ],
     targets: [
@@ -16,9 +17,15 @@ let package = Package(
         ),
         .target(name: "Netlink", dependencies: ["CNetlink"]),
         .target(name: "Reachability", dependencies: ["Netlink"]),
+        .target(name: "ReachabilityTestKit", dependencies: ["Netlink", "Reachability"]),
+        .executableTarget(
+            name: "reach", dependencies: ["Netlink", "Reachability", "ReachabilityTestKit"], path: "Examples/reach"),
         .testTarget(name: "NetlinkTests", dependencies: ["Netlink", "CNetlink"]),
-        .testTarget(name: "ReachabilityTests", dependencies: ["Reachability", "Netlink"]),
-        .executableTarget(name: "reach", dependencies: ["Reachability"], path: "Examples/reach"),
+        .target(name: "CNamespace", path: "Tests/CNamespace"),
+        .testTarget(
+            name: "ReachabilityTests",
+            dependencies: ["Netlink", "Reachability", "ReachabilityTestKit", "CNamespace"]
+        ),
     ],
     swiftLanguageModes: [.v6]
 )

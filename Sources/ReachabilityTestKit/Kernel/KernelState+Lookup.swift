@@ -1,0 +1,118 @@
+import Glibc
+import Netlink
+import Reachability
+
+/// What `ip route get` says.
+extension KernelState {
+    func lookUp(_ query: RouteQuery) -> RouteAnswer {
+        if let link = query.link, query.destination.family == .ipv4 {
+            guard let device = device(link) else { return .refused(errno: ENODEV) }
+            guard device.isUp else { return .refused(errno: ENETUNREACH) }
+        }
+        switch match(query) {
+        case .found(let entry, let leg):
+            return query.matchesEntry ? self.entry(entry) : way(query, entry, leg)
+        case .refused(let errno):
+            guard query.destination.family == .ipv4, let link = query.link else { return .refused(errno: errno) }
+            // With a link, IPv4 takes every destination for on-link that it has no route to; there is no entry that says so.
+            if query.matchesEntry { return .refused(errno: EHOSTUNREACH) }
+            return .route(
+                RouteMessage(
+                    family: .ipv4, table: 0, destination: query.destination, prefixLength: 32,
+                    hops: [RouteMessage.Hop(index: link)],
+                    preferredSource: source4(on: link, near: nil, scope: .link)))
+        }
+    }
+
+    // MARK: Matching
+
+    private enum Match {
+        case found(TableEntry, TableEntry.Leg?)
+        case refused(CInt)
+    }
+
+    /// Asks the tables that the rules name, one after the other.
+    private func match(_ query: RouteQuery) -> Match {
+        for rule in rules[query.destination.family, default: []] where rule.applies(to: query) {
+            switch rule.action {
+            case .unreachable: return .refused(ENETUNREACH)
+            case .prohibit: return .refused(EACCES)
+            case .blackhole: return .refused(EINVAL)
+            case .lookUp(let number):
+                guard let match = match(query, in: table(query.destination.family, number)) else { continue }
+                if case .found(let entry, _) = match, let length = rule.suppressedLength,
+                    entry.destination.length <= length
+                {
+                    continue
+                }
+                return match
+            }
+        }
+        return .refused(ENETUNREACH)
+    }
+
+    /// `nil` where the table has nothing to say, and the next rule is asked.
+    private func match(_ query: RouteQuery, in table: RoutingTable) -> Match? {
+        for entry in table.candidates(for: query.destination) {
+            if entry.nexthop != nil, entry.kind == .blackhole { return .refused(EINVAL) }
+            // IPv4 refuses whatever link is asked for. In IPv6 such routes are routes over the loopback link.
+            let isAskedElsewhere =
+                entry.family == .ipv6 && query.link != nil && !entry.legs.contains { $0.link == query.link }
+            switch entry.kind {
+            case .blackhole where !isAskedElsewhere: return .refused(EINVAL)
+            case .prohibit where !isAskedElsewhere: return .refused(EACCES)
+            case .unreachable where !isAskedElsewhere: return .refused(EHOSTUNREACH)
+            case .throw where !isAskedElsewhere: return nil
+            case .blackhole, .prohibit, .unreachable, .throw: continue
+            default: break
+            }
+            let legs = entry.legs.filter { !$0.isDead && (query.link == nil || $0.link == query.link) }
+            if let leg = choose(legs, for: query.destination) { return .found(entry, leg) }
+        }
+        return nil
+    }
+
+    /// One of the legs by a hash of the destination, so that it is the same one each time. The kernel's hash is another.
+    private func choose(_ legs: [TableEntry.Leg], for destination: IPAddress) -> TableEntry.Leg? {
+        guard !legs.isEmpty else { return nil }
+        let hash = destination.bytes.reduce(UInt32(2_166_136_261)) { ($0 ^ UInt32($1)) &* 16_777_619 }
+        return legs[Int(hash >> 8) % legs.count]
+    }
+
+    // MARK: Answering
+
+    /// Until a rule is made, IPv4 keeps its local table inside the main one.
+    private func reportedTable(_ entry: TableEntry) -> UInt32 {
+        entry.family == .ipv4 && !hasCustomRules && entry.table == RouteTable.local ? RouteTable.main : entry.table
+    }
+
+    private func entry(_ entry: TableEntry) -> RouteAnswer {
+        var message = entry.message(showingLegs: entry.nexthop == nil || showsLegsOfNexthops)
+        message.table = reportedTable(entry)
+        return .route(message)
+    }
+
+    private func way(_ query: RouteQuery, _ entry: TableEntry, _ leg: TableEntry.Leg?) -> RouteAnswer {
+        guard let leg else { return .refused(errno: ENETUNREACH) }
+        var hop = RouteMessage.Hop(index: leg.link, gateway: leg.gateway)
+        if entry.kind == .local, let loopback = devices.first(where: { $0.baseFlags.contains(.loopback) }) {
+            hop.index = loopback.index
+        }
+        let isIPv4 = entry.family == .ipv4
+        let source: IPAddress?
+        if entry.kind == .local {
+            source = entry.source ?? query.destination
+        } else {
+            source =
+                entry.source
+                ?? (isIPv4
+                    ? source4(on: leg.link, near: leg.gateway, scope: entry.scope)
+                    : source6(on: leg.link, to: query.destination))
+        }
+        return .route(
+            RouteMessage(
+                family: entry.family, kind: entry.kind, table: reportedTable(entry), destination: query.destination,
+                prefixLength: UInt8(query.destination.bitWidth), hops: [hop], preferredSource: source,
+                metric: isIPv4 ? 0 : entry.metric))
+    }
+}

@@ -1,0 +1,263 @@
+import Glibc
+import Netlink
+import Reachability
+
+extension TableEntry {
+    func isSame(as other: TableEntry) -> Bool {
+        table == other.table && destination == other.destination && kind == other.kind && metric == other.metric
+            && scope == other.scope && source == other.source && legs.map(\.link) == other.legs.map(\.link)
+            && legs.map(\.gateway) == other.legs.map(\.gateway) && nexthop == other.nexthop
+    }
+}
+
+/// How routes come and go.
+extension KernelState {
+    /// What `ip route` does with a route of the same destination and metric.
+    enum Mode: Sendable {
+        case add
+        case replace
+        case append
+    }
+
+    func table(_ family: IPAddress.Family, _ number: UInt32) -> RoutingTable {
+        tables[family]?[number] ?? RoutingTable()
+    }
+
+    func contains(_ entry: TableEntry) -> Bool {
+        table(entry.family, entry.table)[entry.destination].contains { $0.isSame(as: entry) }
+    }
+
+    /// Puts an entry in without asking whether it makes sense, and says so.
+    mutating func insert(_ entry: TableEntry) {
+        tables[entry.family, default: [:]][entry.table, default: RoutingTable()].insert(entry)
+        sayRoute(entry)
+    }
+
+    mutating func deleteOwnRoute(_ entry: TableEntry) {
+        guard
+            let position = table(entry.family, entry.table)[entry.destination].firstIndex(where: {
+                $0.isSame(as: entry)
+            })
+        else { return }
+        delete(entry, at: position)
+    }
+
+    private mutating func delete(_ entry: TableEntry, at position: Int) {
+        tables[entry.family]?[entry.table]?[entry.destination].remove(at: position)
+        sayRoute(entry)
+    }
+
+    // MARK: Adding
+
+    mutating func add(_ entry: TableEntry, onLink: Bool, _ mode: Mode) throws(SimulatedKernel.Refusal) {
+        var entry = entry
+        try complete(&entry, onLink: onLink)
+        let present = table(entry.family, entry.table)[entry.destination]
+        guard let position = present.firstIndex(where: { $0.metric == entry.metric }) else {
+            return insert(entry)
+        }
+        switch mode {
+        case .add:
+            throw .exists("a route to \(entry.destination.address)/\(entry.destination.length) of that metric")
+        case .replace:
+            if let same = present.firstIndex(where: { $0.isSame(as: entry) }) {
+                // To Linux, replacing a route by itself is no change, unless another one of the same metric comes first.
+                guard same == position else { throw .exists("that very route") }
+                sayRoute(entry)
+                return
+            }
+            tables[entry.family]?[entry.table]?[entry.destination][position] = entry
+            sayRoute(entry)
+        case .append:
+            if entry.family == .ipv6, joinSiblings(entry, at: position, of: present[position]) { return }
+            guard !present.contains(where: { $0.isSame(as: entry) }) else { throw .exists("that very route") }
+            insert(entry)
+        }
+    }
+
+    /// IPv6 routes of one metric that lead to gateways share the traffic.
+    private mutating func joinSiblings(_ entry: TableEntry, at position: Int, of present: TableEntry) -> Bool {
+        guard entry.kind == .unicast, present.kind == .unicast, entry.nexthop == nil, present.nexthop == nil,
+            (entry.legs + present.legs).allSatisfy({ $0.gateway != nil })
+        else { return false }
+        let new = entry.legs.filter { leg in
+            !present.legs.contains { $0.link == leg.link && $0.gateway == leg.gateway }
+        }
+        tables[entry.family]?[entry.table]?[entry.destination][position].legs += new
+        for _ in new { sayRoute(entry) }
+        return true
+    }
+
+    /// Checks the legs, and finds the links of gateways that come without one.
+    private func complete(_ entry: inout TableEntry, onLink: Bool) throws(SimulatedKernel.Refusal) {
+        if let source = entry.source, !isOwn(source) { throw .invalid("\(source) is not an address of this machine") }
+        if let id = entry.nexthop {
+            guard let nexthop = nexthops[id] else { throw .invalid("there is no nexthop object \(id)") }
+            if case .blackhole = nexthop { entry.kind = .blackhole }
+            entry.legs = legs(of: nexthop)
+            return
+        }
+        if entry.kind != .unicast {
+            guard entry.legs.allSatisfy({ $0.gateway == nil }) else {
+                throw .invalid("a route of type \(entry.kind) has no gateway")
+            }
+            if entry.family == .ipv6, let loopback = devices.first(where: { $0.baseFlags.contains(.loopback) }),
+                entry.kind != .local, entry.kind != .broadcast, entry.kind != .multicast
+            {
+                entry.legs = [TableEntry.Leg(link: loopback.index)]
+            }
+            return
+        }
+        guard !entry.legs.isEmpty else { throw .noDevice("(none was given)") }
+        for position in entry.legs.indices {
+            try complete(&entry.legs[position], in: entry, onLink: onLink)
+        }
+    }
+
+    /// - Parameter link: 0 where it has to be found.
+    private func complete(
+        _ leg: inout TableEntry.Leg, in entry: TableEntry, onLink: Bool
+    ) throws(SimulatedKernel.Refusal) {
+        if let gateway = leg.gateway, !onLink {
+            leg.link = try link(to: gateway, over: leg.link == 0 ? nil : leg.link, table: entry.table)
+        }
+        guard let device = device(leg.link) else { throw .noDevice("\(leg.link)") }
+        guard device.isUp else { throw .linkDown }
+    }
+
+    /// The link that a gateway is on: there has to be a route to it that needs no gateway itself.
+    func link(to gateway: IPAddress, over link: Int32?, table: UInt32) throws(SimulatedKernel.Refusal) -> Int32 {
+        if let link, device(link)?.isUp == false { throw .linkDown }
+        if gateway.family == .ipv6, gateway.isLinkLocal {
+            guard let link else { throw .invalid("a link-local gateway needs a link") }
+            return link
+        }
+        if gateway.family == .ipv6, isOwn(gateway) { throw .invalid("the gateway \(gateway) is this machine") }
+        let query = RouteQuery(destination: gateway, link: link, matchesEntry: true)
+        let inTable = self.table(gateway.family, table).candidates(for: gateway)
+        let everywhere = rules[gateway.family, default: []].flatMap { rule -> [TableEntry] in
+            guard rule.applies(to: query), case .lookUp(let number) = rule.action else { return [] }
+            return self.table(gateway.family, number).candidates(for: gateway)
+        }
+        for entry in inTable + everywhere {
+            if gateway.family == .ipv4, entry.scope < .link { continue }
+            for leg in entry.legs where !leg.isDead && (link == nil || leg.link == link) {
+                guard entry.kind == .unicast || entry.kind == .local, leg.gateway == nil else { break }
+                return leg.link
+            }
+        }
+        throw gateway.family == .ipv4
+            ? .unreachableGateway : SimulatedKernel.Refusal(EHOSTUNREACH, "no link leads to \(gateway)")
+    }
+
+    // MARK: Deleting
+
+    /// What to delete: whatever is `nil` does not matter.
+    struct Pattern: Sendable {
+        var table: UInt32
+        var destination: Prefix
+        var kind: RouteMessage.Kind?
+        var metric: UInt32?
+        var source: IPAddress?
+        var link: Int32?
+        var gateway: IPAddress?
+        var nexthop: UInt32?
+    }
+
+    mutating func delete(_ pattern: Pattern) throws(SimulatedKernel.Refusal) {
+        let family = pattern.destination.family
+        let present = table(family, pattern.table)[pattern.destination]
+        guard let position = present.firstIndex(where: { matches($0, pattern) }) else { throw .noSuchRoute }
+        let entry = present[position]
+        if family == .ipv6, let gateway = pattern.gateway, entry.legs.count > 1, entry.nexthop == nil {
+            // One leg of several: the others stay.
+            tables[family]?[pattern.table]?[pattern.destination][position].legs.removeAll { leg in
+                leg.gateway == gateway && (pattern.link == nil || leg.link == pattern.link)
+            }
+            sayRoute(entry)
+            return
+        }
+        delete(entry, at: position)
+    }
+
+    private func matches(_ entry: TableEntry, _ pattern: Pattern) -> Bool {
+        guard pattern.kind == nil || entry.kind == pattern.kind,
+            pattern.metric == nil || entry.metric == pattern.metric,
+            pattern.source == nil || entry.source == pattern.source,
+            pattern.nexthop == nil || entry.nexthop == pattern.nexthop
+        else { return false }
+        if pattern.link == nil, pattern.gateway == nil { return true }
+        let legs = entry.family == .ipv4 && entry.nexthop == nil ? Array(entry.legs.prefix(1)) : entry.legs
+        return legs.contains { leg in
+            (pattern.link == nil || leg.link == pattern.link)
+                && (pattern.gateway == nil || leg.gateway == pattern.gateway)
+        }
+    }
+
+    // MARK: Losing, mostly without a word
+
+    enum Loss {
+        case down
+        case unregister
+        case lastAddress
+    }
+
+    /// What goes with a link: IPv4 routes silently, IPv6 ones with a message each.
+    mutating func loseRoutes(over index: Int32, for loss: Loss) {
+        revise(.ipv4) { entry in
+            guard entry.legs.contains(where: { $0.link == index }) else { return entry }
+            // The machine's own addresses stay its own while the link is down.
+            if entry.scope == .host, loss == .down { return entry }
+            return Self.withoutLeg(entry, index, removing: loss == .unregister)
+        }
+        guard loss != .lastAddress else { return }
+        let lost = revise(.ipv6) { entry in
+            guard entry.legs.contains(where: { $0.link == index }), entry.kind != .unreachable,
+                entry.kind != .blackhole,
+                entry.kind != .prohibit, entry.kind != .throw
+            else { return entry }
+            if loss == .unregister, entry.nexthop == nil {
+                var entry = entry
+                entry.legs.removeAll { $0.link == index }
+                return entry.legs.isEmpty ? nil : entry
+            }
+            return Self.withoutLeg(entry, index, removing: false)
+        }
+        for entry in lost { sayRoute(entry) }
+    }
+
+    private static func withoutLeg(_ entry: TableEntry, _ index: Int32, removing: Bool) -> TableEntry? {
+        var entry = entry
+        for position in entry.legs.indices where entry.legs[position].link == index {
+            entry.legs[position].isDead = true
+        }
+        return removing || entry.legs.allSatisfy(\.isDead) ? nil : entry
+    }
+
+    /// The legs of multipath routes that were dead while the link was down.
+    mutating func reviveLegs(over index: Int32) {
+        for family in IPAddress.Family.allCases {
+            revise(family) { entry in
+                var entry = entry
+                for position in entry.legs.indices where entry.legs[position].link == index {
+                    entry.legs[position].isDead = false
+                }
+                return entry
+            }
+        }
+    }
+
+    /// IPv4 routes that name a source address which is no longer there.
+    mutating func loseRoutes(from source: IPAddress) {
+        revise(.ipv4) { $0.source == source ? nil : $0 }
+    }
+
+    @discardableResult
+    mutating func revise(_ family: IPAddress.Family, _ change: (TableEntry) -> TableEntry?) -> [TableEntry] {
+        var lost: [TableEntry] = []
+        for number in (tables[family] ?? [:]).keys {
+            lost += tables[family]?[number]?.revise(change) ?? []
+        }
+        return lost
+    }
+}

@@ -1,0 +1,114 @@
+import Synchronization
+
+/// A clock that moves only when a test says so.
+///
+/// ```swift
+/// let clock = ManualClock()
+/// // … code under test sleeps on `clock` for two seconds …
+/// await clock.waitForSleepers(1)
+/// clock.advance(by: .seconds(2))
+/// ```
+public final class ManualClock: Clock, Sendable {
+    /// A moment of a manual clock: the time since it was made.
+    public struct Instant: InstantProtocol {
+        public var offset: Duration
+
+        public init(offset: Duration = .zero) { self.offset = offset }
+
+        public func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
+        public func duration(to other: Instant) -> Duration { other.offset - offset }
+        public static func < (one: Instant, other: Instant) -> Bool { one.offset < other.offset }
+    }
+
+    private struct Sleeper {
+        let deadline: Instant
+        let continuation: CheckedContinuation<Void, any Error>
+    }
+
+    private struct Waiter {
+        let count: Int
+        let continuation: CheckedContinuation<Void, Never>
+    }
+
+    private struct State {
+        var now = Instant()
+        var lastNumber = 0
+        var sleepers: [Int: Sleeper] = [:]
+        /// Cancelled before they could fall asleep.
+        var cancelled: Set<Int> = []
+        var waiters: [Waiter] = []
+
+        /// Those who wait for no more sleepers than there are.
+        mutating func takeContentWaiters() -> [Waiter] {
+            let content = waiters.filter { $0.count <= sleepers.count }
+            waiters.removeAll { $0.count <= sleepers.count }
+            return content
+        }
+    }
+
+    private let state = Mutex(State())
+
+    public init() {}
+
+    /// The present moment of this clock.
+    public var now: Instant { state.withLock(\.now) }
+
+    /// The smallest step there can be.
+    public var minimumResolution: Duration { .zero }
+
+    /// The tasks that sleep on this clock now.
+    public var sleepers: Int { state.withLock(\.sleepers.count) }
+
+    /// Sleeps until the clock has been moved to the deadline.
+    ///
+    /// - Throws: `CancellationError` when the task is cancelled.
+    public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
+        try Task.checkCancellation()
+        let number = state.withLock { state in
+            state.lastNumber += 1
+            return state.lastNumber
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+                let (isOver, waiters) = state.withLock { state -> (Result<Void, any Error>?, [Waiter]) in
+                    if state.cancelled.remove(number) != nil { return (.failure(CancellationError()), []) }
+                    if deadline <= state.now { return (.success(()), []) }
+                    state.sleepers[number] = Sleeper(deadline: deadline, continuation: continuation)
+                    return (nil, state.takeContentWaiters())
+                }
+                if let isOver { continuation.resume(with: isOver) }
+                for waiter in waiters { waiter.continuation.resume() }
+            }
+        } onCancel: {
+            let sleeper = state.withLock { state in
+                let sleeper = state.sleepers.removeValue(forKey: number)
+                if sleeper == nil { state.cancelled.insert(number) }
+                return sleeper
+            }
+            sleeper?.continuation.resume(throwing: CancellationError())
+        }
+        state.withLock { _ = $0.cancelled.remove(number) }
+    }
+
+    /// Moves the clock on and wakes those whose deadline has come, the earliest first.
+    public func advance(by duration: Duration) {
+        let due = state.withLock { state in
+            state.now = state.now.advanced(by: duration)
+            let due = state.sleepers.filter { $0.value.deadline <= state.now }
+            for number in due.keys { state.sleepers[number] = nil }
+            return due.values.sorted { $0.deadline < $1.deadline }
+        }
+        for sleeper in due { sleeper.continuation.resume() }
+    }
+
+    /// Waits until at least `count` tasks sleep on this clock.
+    public func waitForSleepers(_ count: Int) async {
+        await withCheckedContinuation { continuation in
+            let waiters = state.withLock { state in
+                state.waiters.append(Waiter(count: count, continuation: continuation))
+                return state.takeContentWaiters()
+            }
+            for waiter in waiters { waiter.continuation.resume() }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+import Netlink
+import Reachability
+import Testing
+
+/// A machine whose network a test can take apart: simulated, or the real kernel in namespaces of its own.
+protocol TestBench: AnyObject {
+    /// Makes an Ethernet-like link with a cable in it, up.
+    func nic(_ name: String) throws
+    /// Makes a layer-3 tunnel that somebody reads from, as a VPN client does; not up yet.
+    func tun(_ name: String) throws
+    /// The reader of a tunnel goes, or comes back.
+    func setReader(_ name: String, _ isThere: Bool) throws
+    /// Plugs in or unplugs a cable.
+    func carrier(_ name: String, _ hasCarrier: Bool) throws
+    /// A command of iproute2, without the first word.
+    func ip(_ command: String) throws
+    /// What resolv.conf lists.
+    func setNameservers(_ addresses: [String]) throws
+    /// `net.ipv4.nexthop_compat_mode`
+    func setShowsLegsOfNexthops(_ shows: Bool) throws
+    /// The kernel, for monitors and for questions.
+    var feed: any NetlinkFeed { get }
+}
+
+/// iproute2 or the simulated kernel said no.
+struct CommandFailed: Error, CustomStringConvertible {
+    let command: String
+    let answer: String
+
+    var description: String { "ip \(command): \(answer)" }
+}
+
+extension TestBench {
+    func ip(_ commands: [String]) throws { for command in commands { try ip(command) } }
+
+    /// A link with a cable, an address and a default route.
+    func uplink(_ name: String, _ network: Int, metric: Int = 0) throws {
+        try nic(name)
+        try ip("addr add 10.\(network).0.2/24 dev \(name)")
+        try ip("route add default via 10.\(network).0.1 dev \(name) metric \(metric)")
+    }
+
+    func makeMonitor(
+        _ configuration: ReachabilityMonitor.Configuration = ReachabilityMonitor.Configuration()
+    ) -> ReachabilityMonitor {
+        ReachabilityMonitor(configuration: configuration, feed: AnyFeed(feed: feed))
+    }
+}
+
+/// A feed as a value of a type that can be named.
+private struct AnyFeed: NetlinkFeed {
+    let feed: any NetlinkFeed
+
+    func open(watching destinations: [IPAddress]) throws(NetlinkError) -> sending any NetlinkConversation {
+        try feed.open(watching: destinations)
+    }
+}
+
+/// The benches there are.
+enum Bench: String, CaseIterable, CustomTestStringConvertible {
+    case simulated
+    case live
+
+    /// The live one is left out where it cannot be had, but never in CI, where it has to fail.
+    static var all: [Bench] { LiveBench.isPossible || LiveBench.isRequired ? [.simulated, .live] : [.simulated] }
+
+    var testDescription: String { rawValue }
+
+    func make() throws -> any TestBench {
+        switch self {
+        case .simulated: SimulatedBench()
+        case .live: try LiveBench()
+        }
+    }
+}

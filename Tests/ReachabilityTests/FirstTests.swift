@@ -1,0 +1,34 @@
+import Reachability
+import ReachabilityTestKit
+import Testing
+
+@Suite("An app's own test", .timeLimit(.minutes(1)))
+struct AppTests {
+    @Test func drivesTheKernelInFiveLines() async throws {
+        let kernel = SimulatedKernel()
+        let monitor = kernel.makeMonitor()
+        var watcher = try Watcher(monitor)
+        try await watcher.expect(.offline, .noInterface)
+        try kernel.connect("wlan0", address: "10.1.0.2/24", gateway: "10.1.0.1", metric: 600)
+        let path = try await watcher.expect(.wifi, over: "wlan0")
+        #expect(path.gateways == [IPAddress(10, 1, 0, 1)])
+        try kernel.disconnect("wlan0")
+        try await watcher.expect(.offline, .noCarrier)
+        #expect(watcher.statuses == [.offline, .wifi, .offline])
+    }
+}
+
+@Suite("The same on both kernels", .timeLimit(.minutes(1)))
+struct SharedTests {
+    @Test(arguments: Bench.all) func reportsOfflineWhenTheCarrierGoes(_ kind: Bench) async throws {
+        let bench = try kind.make()
+        try bench.uplink("eth0", 1)
+        var watcher = try Watcher(bench.makeMonitor())
+        try await watcher.expect(.wired, over: "eth0")
+        try bench.carrier("eth0", false)
+        try await watcher.expect(.offline, .noCarrier)
+        try bench.carrier("eth0", true)
+        try await watcher.expect(.wired)
+        #expect(watcher.statuses == [.wired, .offline, .wired])
+    }
+}
