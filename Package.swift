@@ -7,6 +7,7 @@ let package = Package(
     products: [
         .library(name: "Reachability", targets: ["Reachability"]),
         .library(name: "ReachabilityTestKit", targets: ["ReachabilityTestKit"]),
+        .executable(name: "reach", targets: ["reach"]),
     ],
     targets: [
         .systemLibrary(
@@ -17,6 +18,9 @@ let package = Package(
         .target(name: "Netlink", dependencies: ["CNetlink"]),
         .target(name: "Reachability", dependencies: ["Netlink"]),
         .target(name: "ReachabilityTestKit", dependencies: ["Netlink", "Reachability"]),
+        .executableTarget(
+            name: "reach", dependencies: ["Netlink", "Reachability", "ReachabilityTestKit"], path: "Examples/reach"),
+        .testTarget(name: "NetlinkTests", dependencies: ["Netlink", "CNetlink"]),
         .target(name: "CNamespace", path: "Tests/CNamespace"),
         .testTarget(
             name: "ReachabilityTests",

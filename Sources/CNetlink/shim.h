@@ -1,6 +1,7 @@
 // What Swift needs of libnl and of the kernel's own headers, and nothing else.
 #pragma once
 
+#include <linux/fib_rules.h>
 #include <linux/filter.h>
 #include <linux/genetlink.h>
 #include <linux/if_addr.h>

@@ -14,6 +14,8 @@ public struct NetlinkError: Error, Sendable, Hashable {
         case createThread = "start the reader thread"
         case dumpLinks = "list the interfaces"
         case dumpAddresses = "list the addresses"
+        case dumpRoutes = "list the routes"
+        case dumpNexthops = "list the nexthop objects"
         case dumpRules = "list the routing rules"
         case lookUpRoute = "look up a route"
         case findFamily = "find a generic netlink family"
@@ -31,6 +33,9 @@ public struct NetlinkError: Error, Sendable, Hashable {
         self.operation = operation
         self.errno = errno
     }
+
+    /// The process or the system ran out of something; the question itself was fine.
+    var isExhaustion: Bool { [EMFILE, ENFILE, ENOMEM, ENOBUFS].contains(errno) }
 
     /// The C library's words for the error number, such as `Network is unreachable`.
     package var kernelWords: String { String(cString: strerror(errno)) }

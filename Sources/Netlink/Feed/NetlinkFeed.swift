@@ -34,8 +34,16 @@ package protocol NetlinkConversation: AnyObject {
     /// What the device files and nl80211 say of a link; kept by the caller until the link's name or kind changes.
     func device(of link: LinkMessage) -> DeviceFacts
 
+    /// More about a wireless link, for people: which network, how strong. `nil` where nothing is known.
+    func wireless(_ index: Int32) -> WirelessDetails?
+
     /// What the resolver's configuration says at this moment.
     func nameservers() -> [IPAddress]
+}
+
+extension NetlinkConversation {
+    /// A kernel without radios.
+    package func wireless(_ index: Int32) -> WirelessDetails? { nil }
 }
 
 /// What a dump brought.
@@ -130,9 +138,9 @@ package struct DeviceFacts: Sendable, Hashable {
     package var driver: String?
     /// A `device` entry is there: hardware, real or emulated.
     package var hasDevice: Bool
-    /// Links listed as `lower_…`: what sysfs alone knows of a qmimux channel.
+    /// Links listed as `lower_…` beneath one without a kind or a link layer: what sysfs alone knows of a qmimux channel.
     package var lowerLinks: [String]
-    /// The wired links over which /proc/net/pppoe has sessions.
+    /// For ppp links, what /proc/net/pppoe lists: the link beneath each session of this namespace, whichever ppp link is whose.
     package var pppoeDevices: [String]
 
     package init(

@@ -17,10 +17,12 @@ package struct LiveFeed: NetlinkFeed {
     }
 }
 
-/// Two rtnetlink sockets, a timer that a resume from suspend cancels, and an eye on resolv.conf.
+/// Two rtnetlink sockets, the same for nl80211, a timer that a resume from suspend cancels, and an eye on resolv.conf.
 private final class LiveConversation: NetlinkConversation {
     private let doorbell: DoorbellSocket
     private var requests: RequestSocket
+    /// `nil` where sandboxes deny generic netlink: then the rest of the evidence has to do.
+    private var wireless: WirelessSocket?
     private var suspend: SuspendWatch
     private let resolver: ResolverFile
     private let devices: DeviceTree
@@ -29,10 +31,16 @@ private final class LiveConversation: NetlinkConversation {
     init(watching destinations: [IPAddress], devices: DeviceTree, resolverPath: String) throws(NetlinkError) {
         doorbell = try DoorbellSocket(watching: destinations)
         requests = try RequestSocket()
+        do throws(NetlinkError) {
+            wireless = try WirelessSocket()
+        } catch {
+            if error.isExhaustion { throw error }
+        }
         suspend = try SuspendWatch()
         resolver = try ResolverFile(path: resolverPath)
         self.devices = devices
-        doorbells = [doorbell.descriptor, suspend.descriptor, resolver.descriptor]
+        let descriptors = [doorbell.descriptor, suspend.descriptor, resolver.descriptor, wireless?.descriptor]
+        doorbells = descriptors.compactMap(\.self)
     }
 
     var deafness: NetlinkError? { doorbell.deafness }
@@ -45,19 +53,31 @@ private final class LiveConversation: NetlinkConversation {
             if suspend.hasSlept() { events.append(.resumed) }
         case resolver.descriptor:
             if resolver.hasChanged() { events.append(.resolver) }
+        case wireless?.descriptor:
+            return try wireless?.drain(into: &events) ?? false
         default:
             return try self.doorbell.drain(into: &events)
         }
         return false
     }
 
-    func links() throws(NetlinkError) -> Dump<LinkMessage> { try requests.links() }
+    func links() throws(NetlinkError) -> Dump<LinkMessage> {
+        let links = try requests.links()
+        wireless?.links(are: links.elements)
+        return links
+    }
 
     func addresses() throws(NetlinkError) -> Dump<AddressMessage> { try requests.addresses() }
 
     func lookUp(_ queries: [RouteQuery]) throws(NetlinkError) -> [RouteAnswer] { try requests.lookUp(queries) }
 
-    func device(of link: LinkMessage) -> DeviceFacts { devices.facts(of: link) }
+    func device(of link: LinkMessage) -> DeviceFacts {
+        var facts = devices.facts(of: link)
+        facts.wirelessMode = wireless?.mode(of: link)
+        return facts
+    }
+
+    func wireless(_ index: Int32) -> WirelessDetails? { wireless?.details(of: index) }
 
     func nameservers() -> [IPAddress] { resolver.nameservers() }
 }

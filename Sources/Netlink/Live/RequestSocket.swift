@@ -17,8 +17,9 @@ struct RequestSocket: ~Copyable {
     /// The kernel fills at most this much of a dump at a time.
     private static let slotSize = 32 * 1024
 
-    init() throws(NetlinkError) {
-        let socket = try NetlinkSocket(protocol: NETLINK_ROUTE)
+    /// - Parameter protocol: NETLINK_ROUTE, or NETLINK_GENERIC for the families that are no part of it.
+    init(protocol number: CInt = NETLINK_ROUTE) throws(NetlinkError) {
+        let socket = try NetlinkSocket(protocol: number)
         // Without strict checking, dumps ignore what they are asked to leave out. Kernels before 4.20 do that anyway.
         _ = socket.setOption(SOL_NETLINK, NETLINK_GET_STRICT_CHK, 1)
         _ = socket.setOption(SOL_NETLINK, NETLINK_CAP_ACK, 1)
@@ -44,7 +45,7 @@ struct RequestSocket: ~Copyable {
         try dump(.dumpAddresses, CInt(RTM_GETADDR), ifaddrmsg()) { MessageParser.address(from: $0) }
     }
 
-    private mutating func dump<Header: BitwiseCopyable, Element: Sendable>(
+    mutating func dump<Header: BitwiseCopyable, Element: Sendable>(
         _ operation: NetlinkError.Operation, _ type: CInt, _ header: Header,
         _ attribute: (type: UInt16, value: UInt32)? = nil,
         _ parse: (UnsafeMutablePointer<nlmsghdr>) -> Element?

@@ -53,6 +53,17 @@ struct Attributes {
         attribute(type).flatMap { Self.parse(nestedIn: $0, upTo: highest, body) }
     }
 
+    /// Calls `body` with the attributes of each element of an array: a nest whose members are nests, numbered or not.
+    func forEachNested(_ type: Int, upTo highest: Int, _ body: (Attributes) -> Void) {
+        guard let array = attribute(type) else { return }
+        var element = nla_data(array)?.assumingMemoryBound(to: nlattr.self)
+        var remaining = nla_len(array)
+        while let present = element, nla_ok(present, remaining) != 0 {
+            _ = Self.parse(nestedIn: present, upTo: highest) { attributes -> Void? in body(attributes) }
+            element = nla_next(present, &remaining)
+        }
+    }
+
     static func parse<Result>(
         nestedIn attribute: UnsafeMutablePointer<nlattr>, upTo highest: Int, _ body: (Attributes) -> Result?
     ) -> Result? {

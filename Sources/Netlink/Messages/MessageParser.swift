@@ -134,7 +134,7 @@ package enum MessageParser {
         return attributes.bytes(Int(RTA_VIA.rawValue)).flatMap { IPAddress(bytes: $0.dropFirst(2)) }
     }
 
-    private static func family(_ number: UInt8) -> IPAddress.Family? {
+    static func family(_ number: UInt8) -> IPAddress.Family? {
         switch CInt(number) {
         case AF_INET: .ipv4
         case AF_INET6: .ipv6

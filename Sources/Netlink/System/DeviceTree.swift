@@ -12,6 +12,8 @@ package struct DeviceTree: Sendable {
     package func facts(of link: LinkMessage) -> DeviceFacts {
         var facts = DeviceFacts()
         if link.kind == "ppp" || link.hardwareType == ARPHRD.ppp { facts.pppoeDevices = pppoeDevices() }
+        // A virtual link has no hardware to be described, and a host may have hundreds.
+        guard link.kind == nil else { return facts }
         let folder = "\(sysfs)/class/net/\(link.name)"
         guard let uevent = SmallFile.read("\(folder)/uevent") else { return facts }
         let properties = Dictionary(
@@ -25,17 +27,20 @@ package struct DeviceTree: Sendable {
         facts.hasPhy80211 = SmallFile.exists("\(folder)/phy80211") || SmallFile.exists("\(folder)/wireless")
         facts.hasDevice = SmallFile.exists("\(folder)/device")
         facts.driver = SmallFile.linkTarget("\(folder)/device/driver")
-        facts.lowerLinks = SmallFile.entries(of: folder).filter { $0.hasPrefix("lower_") }.map {
-            String($0.dropFirst(6))
-        }
-        .sorted()
+        if link.hardwareType == ARPHRD.none { facts.lowerLinks = lowerLinks(folder) }
         return facts
+    }
+
+    private func lowerLinks(_ folder: String) -> [String] {
+        let prefix = "lower_"
+        return SmallFile.entries(of: folder).filter { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }
+            .sorted()
     }
 
     /// The third column of /proc/net/pppoe: the links under the kernel's PPPoE sessions.
     private func pppoeDevices() -> [String] {
-        // Through `self`, because a process that changed its namespace still sees its own list there.
-        let lines = SmallFile.read("\(procfs)/self/net/pppoe")?.split(separator: "\n").dropFirst() ?? []
+        // A namespace is a thread's, not a process's: the one that asks is in that of its sockets.
+        let lines = SmallFile.read("\(procfs)/thread-self/net/pppoe")?.split(separator: "\n").dropFirst() ?? []
         return lines.compactMap { $0.split { $0 == " " || $0 == "\t" }.last.map(String.init) }
     }
 }

@@ -46,12 +46,23 @@ struct Classifier: Sendable {
             if kind == "vrf" { return .routingDomain }
         }
         if Self.tunnelHardware.contains(link.hardwareType) { return .tunnel }
-        if Self.isPPP(link), let beneath = device.pppoeDevices.first { return .session(over: beneath) }
+        if Self.isPPP(link), !device.pppoeDevices.isEmpty { return .session(over: device.pppoeDevices) }
+        if Self.isChannel(link), !device.lowerLinks.isEmpty { return .session(over: device.lowerLinks) }
         switch device.wirelessMode {
         case .accessPoint, .monitor, .mesh: return .noWayOut
         default: break
         }
-        return link.hardwareType == ARPHRD.ieee80211Radiotap ? .noWayOut : .own
+        return Self.monitorHardware.contains(link.hardwareType) ? .noWayOut : .own
+    }
+
+    /// Wi-Fi that hands over raw frames: it listens, and sends nothing of ours.
+    private static let monitorHardware: Set<UInt16> = [
+        ARPHRD.ieee80211, ARPHRD.ieee80211Prism, ARPHRD.ieee80211Radiotap,
+    ]
+
+    /// A channel of a multiplexed modem (qmimux) has no kind, no link layer and no device: only sysfs tells what is beneath it.
+    private static func isChannel(_ link: LinkMessage) -> Bool {
+        link.kind == nil && link.hardwareType == ARPHRD.none
     }
 
     static func isPPP(_ link: LinkMessage) -> Bool { link.kind == "ppp" || link.hardwareType == ARPHRD.ppp }
@@ -81,7 +92,7 @@ struct Classifier: Sendable {
         switch link.hardwareType {
         case ARPHRD.ppp: return ppp(device, evidence)
         case ARPHRD.rawIP: return (.wwan, evidence)
-        case ARPHRD.ieee80211, ARPHRD.ieee80211Prism, ARPHRD.ieee80211Radiotap: return (.wifi, evidence)
+        case let number where Self.monitorHardware.contains(number): return (.wifi, evidence)
         case let number where Self.tunnelHardware.contains(number): return (.other, evidence)
         default: return nil
         }
@@ -89,7 +100,8 @@ struct Classifier: Sendable {
 
     /// A ppp link is a modem's, unless its session is PPPoE: then it is a broadband line.
     private func ppp(_ device: DeviceFacts, _ evidence: Evidence) -> Finding<NetworkInterface.InterfaceType> {
-        device.pppoeDevices.first.map { (.wired, .pppoe(over: $0)) } ?? (.wwan, evidence)
+        if device.pppoeDevices.isEmpty { return (.wwan, evidence) }
+        return (.wired, .pppoe(over: device.pppoeDevices.joined(separator: " or ")))
     }
 
     private func bySysfs(_ device: DeviceFacts) -> Finding<NetworkInterface.InterfaceType>? {
@@ -100,9 +112,12 @@ struct Classifier: Sendable {
         default: break
         }
         if device.hasPhy80211 { return (.wifi, .phy80211) }
-        if let driver = device.driver, Self.tetheringDrivers.contains(driver) { return (.wired, .driver(driver)) }
-        // A channel of a multiplexed modem has no kind, no DEVTYPE and no device: only the link beneath it tells.
-        if let modem = device.lowerLinks.first(where: { $0.hasPrefix("wwan") }) { return (.wwan, .lowerLink(modem)) }
+        if let driver = device.driver {
+            if Self.modemDrivers.contains(driver) { return (.wwan, .driver(driver)) }
+            if Self.tetheringDrivers.contains(driver) { return (.wired, .driver(driver)) }
+        }
+        // Where the link beneath a channel can be seen, that counts; its name is what remains where it can't.
+        if let modem = device.lowerLinks.first(where: { $0.hasPrefix("ww") }) { return (.wwan, .lowerLink(modem)) }
         return nil
     }
 
@@ -120,6 +135,11 @@ struct Classifier: Sendable {
     }
 
     // MARK: Cost
+
+    /// Drivers of modems that look like Ethernet in all but name.
+    private static let modemDrivers: Set<String> = [
+        "qmi_wwan", "cdc_mbim", "huawei_cdc_ncm", "sierra_net", "hso", "kalmia", "lg-vl600", "GobiNet",
+    ]
 
     /// Drivers of phones that share their connection over USB. Some docks use two of them, too: better a cost too many than
     /// one that nobody was told of.
@@ -146,8 +166,8 @@ struct Classification: Sendable, Hashable {
         case ports
         /// A VLAN, macvlan and the like: its parent (IFLA_LINK) carries the traffic.
         case child
-        /// PPPoE: the named link carries the traffic.
-        case session(over: String)
+        /// PPPoE, or a channel of a modem: the named link carries the traffic; one of them, where it can't be told which.
+        case session(over: [String])
         /// A VRF: routes inside it are none for programs outside.
         case routingDomain
         /// An access point, a monitor, a dummy: nothing that is sent there gets out.

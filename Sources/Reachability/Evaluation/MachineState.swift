@@ -13,12 +13,17 @@ struct MachineState: Sendable {
     /// with hundreds of containers at a handful of questions. Kept up to date link by link, so that an event costs the same
     /// however many links there are.
     private(set) var candidates: [Int32] = []
-    /// The links that packets can be handed to now, loopback apart.
+    /// The links that packets can be handed to now, those that lead nowhere apart.
     private(set) var usableLinks: Set<Int32> = []
     /// The ports of each bridge, bond, team or VRF.
     private(set) var ports: [Int32: Set<Int32>] = [:]
     private var addresses: [Int32: [AddressKey: AddressMessage]] = [:]
     private var usableAddresses: [IPAddress.Family: Int] = [:]
+    /// The facts of links that are named after others in the device files: PPP, and channels of modems.
+    private var dependents: [Int32: DeviceFacts] = [:]
+    private var pppLinks: Set<Int32> = []
+    /// /proc/net/pppoe when it was last looked at: a device for each session.
+    private var pppoeSessions: [String] = []
     private let classifier: Classifier
 
     /// What makes an address on a link another one: a link can have it twice, with prefixes of different lengths.
@@ -64,19 +69,33 @@ struct MachineState: Sendable {
             if let old = known?.master { ports[old]?.remove(link.index) }
             if let new = link.master { ports[new, default: []].insert(link.index) }
         }
-        let isPPP = Classifier.isPPP(link)
-        // Asked again when the name or the kind changes, and for PPP, whose session may be listed later than the link.
-        if known?.name != link.name || known?.kind != link.kind || known?.hardwareType != link.hardwareType || isPPP {
-            classify(link, device(link))
-        }
+        if needsAsking(link, known) { classify(link, device(link)) }
+        if let known, known.name != link.name { askAbove(known.name, device: device) }
         reconsider(link.index)
         return true
+    }
+
+    /// What the device files say is kept until the name or the kind changes. PPP is asked about each time, for its session may
+    /// be listed later than the link; and where they said nothing that is certain, they are asked once more when the link
+    /// becomes usable, for a driver may be late to describe its device.
+    private func needsAsking(_ link: LinkMessage, _ known: LinkMessage?) -> Bool {
+        guard let known else { return true }
+        if known.name != link.name || known.kind != link.kind || known.hardwareType != link.hardwareType { return true }
+        if Classifier.isPPP(link) { return true }
+        let isCertain = classifications[link.index]?.evidence.isMoreThanAppearance ?? false
+        return link.kind == nil && !isCertain && isUsable(link) && !isUsable(known)
+    }
+
+    /// The device files name what is beneath a link, so a new name there is news above. Names change once in a link's life.
+    private mutating func askAbove(_ name: String, device: (LinkMessage) -> DeviceFacts) {
+        let above = dependents.filter { $0.value.lowerLinks.contains(name) || $0.value.pppoeDevices.contains(name) }
+        for link in above.keys.compactMap({ links[$0] }) { classify(link, device(link)) }
     }
 
     /// To be called after each change of a link or its addresses.
     private mutating func reconsider(_ index: Int32) {
         version += 1
-        let isWay = links[index].map { isUsable($0) && !$0.flags.contains(.loopback) } ?? false
+        let isWay = links[index].map { isUsable($0) && canLeadOut($0) } ?? false
         if isWay { usableLinks.insert(index) } else { usableLinks.remove(index) }
         candidates.removeAll { $0 == index }
         if isCandidate(index) {
@@ -86,11 +105,8 @@ struct MachineState: Sendable {
     }
 
     private func isCandidate(_ index: Int32) -> Bool {
-        guard let link = links[index], isUsable(link), link.master == nil, hasUsableAddress(index) else { return false }
-        switch classifications[index]?.role {
-        case .loopback, .routingDomain, .noWayOut, nil: return false
-        default: return true
-        }
+        guard usableLinks.contains(index), links[index]?.master == nil, hasUsableAddress(index) else { return false }
+        return classifications[index]?.role != .routingDomain
     }
 
     /// Asks again what the device files and nl80211 say; `true` if that changed what the link is.
@@ -103,7 +119,33 @@ struct MachineState: Sendable {
     }
 
     private mutating func classify(_ link: LinkMessage, _ facts: DeviceFacts) {
-        classifications[link.index] = classifier.classify(link, facts)
+        let isPPP = Classifier.isPPP(link)
+        dependents[link.index] = isPPP || !facts.lowerLinks.isEmpty ? facts : nil
+        guard isPPP else {
+            if pppLinks.remove(link.index) != nil { classifyPPP(pppLinks) }
+            classifications[link.index] = classifier.classify(link, facts)
+            return
+        }
+        let before = pppoeDevices
+        pppLinks.insert(link.index)
+        pppoeSessions = facts.pppoeDevices
+        classifyPPP(pppoeDevices == before ? [link.index] : pppLinks)
+    }
+
+    /// The links over which every ppp link is a PPPoE session; none where some of them must be something else.
+    ///
+    /// The kernel lists sessions by the device beneath and does not say which ppp link is whose. Where there are fewer
+    /// sessions than links, any link may be the modem's, and the cost must not be understated.
+    private var pppoeDevices: [String] {
+        pppoeSessions.count < pppLinks.count ? [] : Set(pppoeSessions).sorted()
+    }
+
+    private mutating func classifyPPP(_ indices: Set<Int32>) {
+        for index in indices {
+            guard let link = links[index], var facts = dependents[index] else { continue }
+            facts.pppoeDevices = pppoeDevices
+            classifications[index] = classifier.classify(link, facts)
+        }
     }
 
     mutating func removeLink(_ index: Int32) -> Bool {
@@ -111,6 +153,8 @@ struct MachineState: Sendable {
         if let master = link.master { ports[master]?.remove(index) }
         ports[index] = nil
         classifications[index] = nil
+        dependents[index] = nil
+        if pppLinks.remove(index) != nil { classifyPPP(pppLinks) }
         for address in (addresses.removeValue(forKey: index) ?? [:]).values { count(address, -1) }
         reconsider(index)
         return true

@@ -8,6 +8,8 @@ enum Medium: Hashable {
     case tunnel(Int32)
     /// Nothing gets through, for this reason.
     case dead(NetworkPath.OfflineReason)
+    /// Nothing gets through, for the link is none that leads out: an access point, a monitor, a dummy.
+    case nowhere
 }
 
 extension MachineState {
@@ -19,6 +21,7 @@ extension MachineState {
     /// - Parameter depth: how many links are above, since nothing stops a chain of parents from being a circle.
     func medium(of index: Int32, depth: Int = 0) -> Medium {
         guard let role = classifications[index]?.role, let link = links[index] else { return .dead(.noInterface) }
+        if role == .noWayOut { return .nowhere }
         guard isUsable(link) else { return .dead(deadReason(of: link, role, depth)) }
         if depth == Self.deepestStack { return .physical(index) }
         switch role {
@@ -30,9 +33,8 @@ extension MachineState {
             // A parent in another namespace is invisible: then the link's own evidence counts.
             guard let parent = visibleParent(of: link) else { return .physical(index) }
             return medium(of: parent, depth: depth + 1)
-        case .session(let name):
-            guard let parent = links.values.first(where: { $0.name == name }) else { return .physical(index) }
-            return medium(of: parent.index, depth: depth + 1)
+        case .session(let names):
+            return costliest(of: sessionLinks(names), depth) ?? .physical(index)
         case .ports:
             return port(of: link, depth) ?? .physical(index)
         }
@@ -41,6 +43,22 @@ extension MachineState {
     func visibleParent(of link: LinkMessage) -> Int32? {
         guard let parent = link.parent, !link.parentIsElsewhere, links[parent] != nil else { return nil }
         return parent
+    }
+
+    private func sessionLinks(_ names: [String]) -> [Int32] {
+        links.values.filter { names.contains($0.name) }.map(\.index).sorted()
+    }
+
+    /// The costliest medium of several, one of which carries the traffic; what is dead counts only where all of them are.
+    private func costliest(of links: [Int32], _ depth: Int) -> Medium? {
+        func rank(_ medium: Medium) -> Int {
+            switch medium {
+            case .physical(let beneath): 2 + NetworkPath.Status(classifications[beneath]?.type ?? .other).costRank
+            case .tunnel: 1
+            case .dead, .nowhere: 0
+            }
+        }
+        return links.map { medium(of: $0, depth: depth + 1) }.max { rank($0) < rank($1) }
     }
 
     /// The port that carries the traffic: a bond's active one, else the costliest of the usable ones that lead to a medium.
@@ -55,7 +73,7 @@ extension MachineState {
                 let type = classifications[beneath]?.type ?? .other
                 return type == .other ? nil : (medium, NetworkPath.Status(type).costRank)
             case .tunnel: return (medium, 0)
-            case .dead: return nil
+            case .dead, .nowhere: return nil
             }
         }
         return media.max { $0.1 < $1.1 }?.0
@@ -71,6 +89,7 @@ extension MachineState {
             switch role {
             case .child: visibleParent(of: link).map { [$0] } ?? []
             case .ports: Array(ports[link.index] ?? [])
+            case .session(let names): sessionLinks(names)
             default: []
             }
         let reasons = beneath.compactMap { index -> NetworkPath.OfflineReason? in
@@ -78,6 +97,14 @@ extension MachineState {
             return reason
         }
         return reasons.max() ?? own
+    }
+
+    /// Whether packets handed to a link can leave this machine at all, were it usable.
+    func canLeadOut(_ link: LinkMessage) -> Bool {
+        switch classifications[link.index]?.role {
+        case .loopback, .noWayOut: false
+        default: true
+        }
     }
 
     /// Whether a link could lead somewhere without a tunnel, were it usable: what makes "offline" of a tunnel with nothing beneath.

@@ -16,6 +16,7 @@ struct PathEvaluator {
             switch resolve(way.hop.index) {
             case .through(let via): live.append(carrier(way, via: via))
             case .dead(let reason): findings.deadEnds.append(reason)
+            case .nowhere: break
             }
         }
         guard let costliest = live.max(by: { $0.cost < $1.cost }) else {
@@ -84,7 +85,8 @@ struct PathEvaluator {
 
     private func assess(_ way: Way, to destination: IPAddress, _ findings: inout Findings) {
         guard state.usableLinks.contains(way.hop.index) else {
-            if let link = state.links[way.hop.index], !link.flags.contains(.loopback) {
+            // An answer over a link that leads nowhere is no better than none.
+            if let link = state.links[way.hop.index], state.canLeadOut(link) {
                 findings.deadEnds.append(state.progress(of: link))
             }
             return
@@ -110,12 +112,14 @@ struct PathEvaluator {
     private enum Resolution {
         case through(Int32)
         case dead(NetworkPath.OfflineReason)
+        case nowhere
     }
 
     private func resolve(_ index: Int32) -> Resolution {
         switch state.medium(of: index) {
         case .physical(let via): .through(via)
         case .dead(let reason): .dead(reason)
+        case .nowhere: .nowhere
         case .tunnel(let tunnel): beneath(tunnel)
         }
     }
@@ -128,7 +132,7 @@ struct PathEvaluator {
             switch state.medium(of: parent) {
             case .physical(let via): return .through(via)
             case .dead(let reason): return .dead(reason)
-            case .tunnel: break
+            case .tunnel, .nowhere: break
             }
         }
         for (_, candidate) in rankedCandidates() {
@@ -180,16 +184,19 @@ struct PathEvaluator {
         let way: Way
         let interface: NetworkInterface
         let via: NetworkInterface
+        let status: NetworkPath.Status
 
-        var status: NetworkPath.Status { NetworkPath.Status(via.type) }
         var isExpensive: Bool { interface.isExpensive || via.isExpensive }
         var cost: (Int, Int) { (status.costRank, isExpensive ? 1 : 0) }
     }
 
     private func carrier(_ way: Way, via: Int32) -> Carrier {
-        let beneath = interface(via, via: via)
+        let beneath = state.interface(via, via: via)
         let index = way.hop.index
-        return Carrier(way: way, interface: index == via ? beneath : interface(index, via: via), via: beneath)
+        let interface = index == via ? beneath : state.interface(index, via: via)
+        // A tunnel's own type, `other`, says nothing about what carries the packets.
+        let status = NetworkPath.Status(state.isTunnel(index) ? beneath.type : interface.type)
+        return Carrier(way: way, interface: interface, via: beneath, status: status)
     }
 
     private func path(_ live: [Carrier], statusFrom costliest: Carrier) -> NetworkPath {
@@ -207,7 +214,7 @@ struct PathEvaluator {
     private func interfaces(_ live: [Carrier]) -> [NetworkInterface] {
         var interfaces: [NetworkInterface] = []
         func list(_ index: Int32, _ interface: NetworkInterface, _ via: NetworkInterface) {
-            for interface in isTunnel(index) ? [interface, via] : [interface]
+            for interface in state.isTunnel(index) ? [interface, via] : [interface]
             where !interfaces.contains(where: { $0.index == interface.index }) {
                 interfaces.append(interface)
             }
@@ -216,28 +223,10 @@ struct PathEvaluator {
         for (_, candidate) in rankedCandidates() {
             let index = lookups.candidates[candidate]
             if case .through(let via) = resolve(index) {
-                list(index, interface(index, via: via), interface(via, via: via))
+                list(index, state.interface(index, via: via), state.interface(via, via: via))
             }
         }
         return interfaces
-    }
-
-    private func isTunnel(_ index: Int32) -> Bool {
-        if case .tunnel = state.medium(of: index) { true } else { false }
-    }
-
-    /// The interface as programs see it: a tunnel is `other`, whatever is stacked has the type of the link beneath it.
-    private func interface(_ index: Int32, via: Int32) -> NetworkInterface {
-        let own = state.classifications[index] ?? Classification(role: .own)
-        var type = own.type
-        var evidence = own.evidence
-        if index != via, own.evidence.isWeakerThanBeneath, !isTunnel(index), let beneath = state.classifications[via] {
-            type = beneath.type
-            evidence = .beneath(state.links[via]?.name ?? "", beneath.evidence)
-        }
-        return NetworkInterface(
-            index: Int(index), name: state.links[index]?.name ?? "", type: type, evidence: evidence,
-            isExpensive: own.isExpensive, costEvidence: own.costEvidence, isConstrained: own.isConstrained)
     }
 
     /// There is a handful of them, so that no set is needed.
@@ -257,15 +246,8 @@ struct PathEvaluator {
             return refusals > 0 && refusals == lookups.probes.count { $0.family == family }
         }
         if isRefused { return .unreachableRoute }
-        let links = state.links.values.filter { state.classifications[$0.index]?.role != .loopback }
+        let links = state.links.values.filter(state.canLeadOut)
         return links.map(state.progress).max() ?? .noInterface
-    }
-}
-
-extension Evidence {
-    /// Whether what lies beneath a stacked link says more about the medium than this does: everything but the program's word.
-    fileprivate var isWeakerThanBeneath: Bool {
-        if case .rule = self { false } else { true }
     }
 }
 

@@ -45,6 +45,7 @@ struct Explainer {
     let state: MachineState
     let lookups: Lookups
     let path: NetworkPath
+    let radios: [WirelessDetails]
 
     func explanation() -> Explanation {
         Explanation(path: path, steps: routes() + links() + nameservers())
@@ -113,20 +114,35 @@ struct Explainer {
     }
 
     private func kind(of link: LinkMessage) -> [Explanation.Step] {
-        guard let classification = state.classifications[link.index] else { return [] }
-        var words = ["\(classification.type.rawValue) (\(classification.evidence))"]
-        if classification.isExpensive { words.append("expensive (\(classification.costEvidence))") }
-        if classification.isConstrained { words.append("constrained") }
-        switch (classification.role, state.medium(of: link.index)) {
+        guard let role = state.classifications[link.index]?.role else { return [] }
+        let medium = state.medium(of: link.index)
+        let beneath = if case .physical(let beneath) = medium { beneath } else { link.index }
+        let interface = state.interface(link.index, via: beneath)
+        var words = ["\(interface.type.rawValue) (\(interface.evidence))"]
+        if interface.isExpensive { words.append("expensive (\(interface.costEvidence))") }
+        if interface.isConstrained { words.append("constrained") }
+        switch (role, medium) {
         case (.noWayOut, _): words.append("no way out")
         case (.routingDomain, _): words.append("a routing domain of its own")
         case (_, .tunnel): words.append("a tunnel")
-        case (_, .physical(let beneath)) where beneath != link.index:
-            words.append("carried by \(state.links[beneath]?.name ?? "link \(beneath)")")
         case (_, .dead(let reason)): words.append("not usable: \(reason.rawValue)")
+        case _ where beneath != link.index:
+            words.append("carried by \(state.links[beneath]?.name ?? "link \(beneath)")")
         default: break
         }
-        return [Explanation.Step(subject: "", finding: words.joined(separator: ", "))]
+        let findings = [words.joined(separator: ", ")] + radios.filter { $0.link.index == link.index }.map(words(for:))
+        return findings.map { Explanation.Step(subject: "", finding: $0) }
+    }
+
+    private func words(for radio: WirelessDetails) -> String {
+        // Whoever runs an access point chooses the bytes of its name, so nothing in it may reach a terminal as it is.
+        var words = [radio.link.ssid.map { "network \($0.debugDescription)" } ?? "no network"]
+        if radio.link.mode == .accessPoint {
+            words.append(radio.peers.count == 1 ? "1 station" : "\(radio.peers.count) stations")
+        } else {
+            words += radio.peers.map { "access point \($0.address)" + ($0.signal.map { ", signal \($0) dBm" } ?? "") }
+        }
+        return words.joined(separator: ", ")
     }
 
     private func nameservers() -> [Explanation.Step] {

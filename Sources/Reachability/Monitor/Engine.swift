@@ -163,7 +163,9 @@ struct Engine {
         let destination = address.map { .address($0) } ?? everywhere
         let questions = Questions(destination, state, isThorough: true)
         let lookups = Lookups(questions, try ask(questions.queries))
-        return Explainer(state: state, lookups: lookups, path: path(to: destination, lookups)).explanation()
+        let radios = state.links.keys.compactMap { conversation.wireless($0) }
+        return Explainer(state: state, lookups: lookups, path: path(to: destination, lookups), radios: radios)
+            .explanation()
     }
 
     private var everywhere: Destination { .anywhere(probes: configuration.probes) }

@@ -30,6 +30,16 @@ public enum Evidence: Sendable, Hashable {
     case nothing
 }
 
+extension Evidence {
+    /// Whether somebody who knows has said so: all but conclusions from a name, from looks, or from nothing.
+    var isMoreThanAppearance: Bool {
+        switch self {
+        case .name, .ethernetDevice, .nothing: false
+        default: true
+        }
+    }
+}
+
 extension Evidence: CustomStringConvertible {
     /// A few words, such as `kind wwan` or `name wlan0`.
     public var description: String {

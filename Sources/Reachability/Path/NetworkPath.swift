@@ -31,7 +31,7 @@ public struct NetworkPath: Sendable, Hashable {
 
     /// How far the best candidate for a way out got, from least to most.
     public enum OfflineReason: String, Sendable, Hashable, Codable, CaseIterable {
-        /// There is no interface but loopback.
+        /// There is no interface that leads out: none but loopback, access points, monitors and dummies.
         case noInterface
         /// Not switched on (IFF_UP is missing).
         case linkDown
