@@ -69,8 +69,9 @@ struct RequestSocket: ~Copyable {
         var dump = Dump<Element>(elements: [])
         var isDone = false
         while !isDone {
-            // The kernel makes the next part of a dump while the last one is being read, so there is always something to read.
-            let count = answers.receive(from: socket.descriptor, limit: answers.capacity)
+            // The kernel makes the next part of a dump while the last one is being read, so there is always something to read. One
+            // part at a time, so that a long dump touches no more memory than a short one.
+            let count = answers.receive(from: socket.descriptor, limit: 1)
             guard count > 0 else { throw NetlinkError(operation, errno: count == 0 ? EPROTO : CInt(-count)) }
             for slot in 0..<count where answers.sender(slot) == 0 {
                 try answers.forEachMessage(in: slot) { message throws(NetlinkError) in
