@@ -74,16 +74,19 @@ public enum NWEndpoint: Hashable, Sendable {
 
         /// A port from its number in decimal, or from the name of its service (`/etc/services`); `nil` for anything else.
         public init?(_ service: String) {
-            if let number = UInt16(service) {
+            if service.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
+                guard let number = UInt16(service) else { return nil }
                 rawValue = number
                 return
             }
+            // Left to the system, numbers with signs and spaces would be numbers, too.
+            guard service.contains(where: \.isLetter) else { return nil }
             var hints = addrinfo()
             // Names of services are looked up in a file; names of hosts would be asked for.
             hints.ai_flags = AI_PASSIVE
             hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
             var list: UnsafeMutablePointer<addrinfo>?
-            guard !service.isEmpty, getaddrinfo(nil, service, &hints, &list) == 0, let list else { return nil }
+            guard getaddrinfo(nil, service, &hints, &list) == 0, let list else { return nil }
             defer { freeaddrinfo(list) }
             // `sockaddr_in` and `sockaddr_in6` have it in the same place.
             let offset = MemoryLayout<sockaddr_in>.offset(of: \.sin_port) ?? 0

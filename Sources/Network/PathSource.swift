@@ -54,16 +54,16 @@ struct PathSource: Sendable {
             facts.unsatisfiedReason = denial(path)
             return facts
         }
-        return first.index == path.interface?.index ? carried(path, usable) : spare(path, first, usable)
+        return usable == path.interfaces ? whole(path) : part(path, first, usable)
     }
 
-    /// The filter lets the interface that carries traffic pass: all that is known of the path holds.
-    private func carried(_ path: NetworkPath, _ usable: [NetworkInterface]) -> NWPath.Facts {
+    /// The filter lets everything pass: all that is known of the path holds.
+    private func whole(_ path: NetworkPath) -> NWPath.Facts {
         var facts = NWPath.Facts()
         facts.status = .satisfied
-        facts.availableInterfaces = usable.map(NWInterface.init)
+        facts.availableInterfaces = path.interfaces.map(NWInterface.init)
         facts.usedTypes = usedTypes(path)
-        facts.gateways = endpoints(path.gateways, usable)
+        facts.gateways = endpoints(path.gateways, path.interfaces)
         facts.supportsIPv4 = path.supportsIPv4
         facts.supportsIPv6 = path.supportsIPv6
         facts.supportsDNS = path.supportsDNS
@@ -72,17 +72,18 @@ struct PathSource: Sendable {
         return facts
     }
 
-    /// Another interface than the one that carries traffic is the first that the monitor may use.
-    private func spare(
+    /// The monitor may not use all interfaces: what holds is what there is to be had over the first that it may.
+    private func part(
         _ path: NetworkPath, _ first: NetworkInterface, _ usable: [NetworkInterface]
     ) -> NWPath.Facts {
-        // The path does not say what there is to be had over the others. What lies beneath a tunnel may have nothing but a route
-        // to the other end: then the tunnel's families are those that it carries.
+        // What lies beneath a tunnel may have nothing but a route to the other end: then the tunnel's families are those that it
+        // carries.
         let reach = (try? monitor.reach(over: first.index)).flatMap { $0.families.isEmpty ? nil : $0 }
         var facts = NWPath.Facts()
         facts.status = .satisfied
         facts.availableInterfaces = usable.map(NWInterface.init)
-        facts.usedTypes = [NWInterface.InterfaceType(first.type)]
+        facts.usedTypes =
+            first.index == path.interface?.index ? usedTypes(path) : [NWInterface.InterfaceType(first.type)]
         facts.gateways = endpoints(reach?.gateways ?? [], [first])
         facts.supportsIPv4 = reach?.families.contains(.ipv4) ?? path.supportsIPv4
         facts.supportsIPv6 = reach?.families.contains(.ipv6) ?? path.supportsIPv6
