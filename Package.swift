@@ -28,7 +28,9 @@ let package = Package(
         .testTarget(
             name: "AFNetworkReachabilityTests",
             dependencies: ["AFNetworkReachability", "Reachability", "ReachabilityTestKit"]),
-        .testTarget(name: "NetworkTests", dependencies: ["Network", "Reachability", "ReachabilityTestKit", "Snippets"]),
+        .testTarget(
+            name: "NetworkTests",
+            dependencies: ["AFNetworkReachability", "Network", "Reachability", "ReachabilityTestKit", "Snippets"]),
         // Sources in the style of those that were written for Apple's platforms, in the language mode most of them were written in.
         .target(
             name: "Snippets", dependencies: ["Network", "AFNetworkReachability"], path: "Tests/Snippets",

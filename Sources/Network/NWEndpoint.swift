@@ -52,6 +52,8 @@ public enum NWEndpoint: Hashable, Sendable {
             }
         }
 
+        fileprivate var portSeparator: String { if case .ipv6 = self { "." } else { ":" } }
+
         /// The interface that the host is meant on, if any.
         public var interface: NWInterface? {
             switch self {
@@ -123,7 +125,8 @@ extension NWEndpoint: CustomDebugStringConvertible {
     public var debugDescription: String {
         switch self {
         case .hostPort(let host, let port):
-            if case .ipv6 = host { "\(host).\(port)" } else { "\(host):\(port)" }
+            // Spelt out, because a program can have given them a `description` of its own.
+            host.debugDescription + host.portSeparator + port.debugDescription
         case .service(let name, let type, let domain, let interface):
             [name, type, domain].filter { !$0.isEmpty }.joined(separator: ".") + (interface.map { "@\($0.name)" } ?? "")
         case .unix(let path): path

@@ -108,15 +108,22 @@ public struct NWPath: Equatable, Sendable {
 extension NWPath: CustomDebugStringConvertible {
     /// A line for people and logs, such as `satisfied, interfaces: wlan0[wifi], ipv4, dns, uses wifi`.
     public var debugDescription: String {
-        guard status == .satisfied else { return "\(status)" + (detail.isEmpty ? "" : " (\(detail))") }
-        let interfaces = availableInterfaces.map { "\($0)[\($0.type)]" }.joined(separator: ", ")
-        var words = ["satisfied", "interfaces: \(interfaces)"]
+        // Nothing is interpolated that a program could have given a `description` of its own.
+        let word =
+            switch status {
+            case .satisfied: "satisfied"
+            case .unsatisfied: "unsatisfied"
+            case .requiresConnection: "requiresConnection"
+            }
+        guard status == .satisfied else { return word + (detail.isEmpty ? "" : " (\(detail))") }
+        let interfaces = availableInterfaces.map { "\($0.name)[\($0.type.debugDescription)]" }
+        var words = [word, "interfaces: \(interfaces.joined(separator: ", "))"]
         let flags = [
             (supportsIPv4, "ipv4"), (supportsIPv6, "ipv6"), (supportsDNS, "dns"), (isExpensive, "expensive"),
             (isConstrained, "constrained"),
         ]
         words += flags.filter(\.0).map(\.1)
-        words += facts.usedTypes.map { "uses \($0)" }.sorted()
+        words += facts.usedTypes.map { "uses \($0.debugDescription)" }.sorted()
         return words.joined(separator: ", ")
     }
 }
