@@ -40,11 +40,12 @@ public final class AFNetworkReachabilityManager: NSObject, Sendable {
         /// What this run has sent to the queue last.
         var announced: AFNetworkReachabilityStatus?
 
-        mutating func endRun() {
+        /// - Returns: the task of the run, to be cancelled without the lock: that runs code of others.
+        mutating func endRun() -> Task<Void, Never>? {
             run += 1
-            task?.cancel()
-            task = nil
             announced = nil
+            defer { task = nil }
+            return task
         }
     }
 
@@ -134,8 +135,8 @@ public final class AFNetworkReachabilityManager: NSObject, Sendable {
 
     /// Starts, or starts again: the present status is announced, then every change.
     public func startMonitoring() {
-        state.withLock { state in
-            state.endRun()
+        let previous = state.withLock { state in
+            let previous = state.endRun()
             let (run, monitor, destination) = (state.run, monitor, destination)
             let report: @Sendable (Result<NetworkPath, NetlinkError>) -> Void = { [weak self] result in
                 if case .success(let path) = result { self?.announce(AFNetworkReachabilityStatus(path), run) }
@@ -144,11 +145,13 @@ public final class AFNetworkReachabilityManager: NSObject, Sendable {
             state.task = Task(executorPreference: monitor.readerExecutor) {
                 await monitor.follow(destination(monitor), report: report)
             }
+            return previous
         }
+        previous?.cancel()
     }
 
     /// Stops. Nothing is delivered any more; the status stays as it is. Idempotent.
-    public func stopMonitoring() { state.withLock { $0.endRun() } }
+    public func stopMonitoring() { state.withLock { $0.endRun() }?.cancel() }
 
     /// Sets the block that is called after each change of status, in place of any other; `nil` for none. Before or after
     /// ``startMonitoring()``.

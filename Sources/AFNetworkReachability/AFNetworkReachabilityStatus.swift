@@ -24,6 +24,8 @@ public enum AFNetworkReachabilityStatus: Int, Sendable {
 
 /// The status in AFNetworking's words, which are English whatever the locale: "Not Reachable", "Reachable via WWAN",
 /// "Reachable via WiFi", otherwise "Unknown".
+// The name is AFNetworking's.
+// swift-format-ignore: AlwaysUseLowerCamelCase
 public func AFStringFromNetworkReachabilityStatus(_ status: AFNetworkReachabilityStatus) -> String {
     switch status {
     case .notReachable: "Not Reachable"
@@ -36,9 +38,11 @@ public func AFStringFromNetworkReachabilityStatus(_ status: AFNetworkReachabilit
 extension NSNotification.Name {
     /// Posted after each change of a manager's status. `object` is the manager; `userInfo` has the raw value of the new status, an
     /// `Int`, for the key ``AFNetworkingReachabilityNotificationStatusItem``.
+    // swift-format-ignore: AlwaysUseLowerCamelCase
     public static let AFNetworkingReachabilityDidChange = NSNotification.Name(
         "com.alamofire.networking.reachability.change")
 }
 
 /// The key of the new status in ``Foundation/NSNotification/Name/AFNetworkingReachabilityDidChange``.
+// swift-format-ignore: AlwaysUseLowerCamelCase
 public let AFNetworkingReachabilityNotificationStatusItem = "AFNetworkingReachabilityNotificationStatusItem"

@@ -2,6 +2,10 @@ public import FoundationEssentials
 internal import Glibc
 internal import Reachability
 
+/// An endpoint of Apple's C interface, of which there is none here.
+// swift-format-ignore: TypeNamesShouldBeCapitalized
+public enum nw_endpoint_t: Hashable, Sendable {}
+
 /// What can be connected to, as Apple's Network framework has it. Here it is what ``NWPath/gateways`` are made of.
 public enum NWEndpoint: Hashable, Sendable {
     /// A host and a port on it.
@@ -12,13 +16,15 @@ public enum NWEndpoint: Hashable, Sendable {
     case unix(path: String)
     /// A URL.
     case url(URL)
+    /// Never on Linux; it is there for programs that go through all cases.
+    case opaque(nw_endpoint_t)
 
     /// The interface that the endpoint is meant on, if any.
     public var interface: NWInterface? {
         switch self {
         case .hostPort(let host, _): host.interface
         case .service(_, _, _, let interface): interface
-        case .unix, .url: nil
+        case .unix, .url, .opaque: nil
         }
     }
 
@@ -93,7 +99,8 @@ public enum NWEndpoint: Hashable, Sendable {
             // `sockaddr_in` and `sockaddr_in6` have it in the same place.
             let offset = MemoryLayout<sockaddr_in>.offset(of: \.sin_port) ?? 0
             rawValue = UInt16(
-                bigEndian: UnsafeRawPointer(list.pointee.ai_addr).loadUnaligned(fromByteOffset: offset, as: UInt16.self))
+                bigEndian: UnsafeRawPointer(list.pointee.ai_addr).loadUnaligned(fromByteOffset: offset, as: UInt16.self)
+            )
         }
 
         /// 0: any port.
@@ -131,6 +138,7 @@ extension NWEndpoint: CustomDebugStringConvertible {
             [name, type, domain].filter { !$0.isEmpty }.joined(separator: ".") + (interface.map { "@\($0.name)" } ?? "")
         case .unix(let path): path
         case .url(let url): url.absoluteString
+        case .opaque: ""
         }
     }
 }

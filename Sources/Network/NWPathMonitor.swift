@@ -32,10 +32,11 @@ public final class NWPathMonitor: Sendable {
         var iterations: [Int: AsyncStream<NWPath>.Continuation] = [:]
         var lastIteration = 0
 
-        mutating func endRun() {
+        /// - Returns: the task of the run, to be cancelled without the lock: that runs code of others.
+        mutating func endRun() -> Task<Void, Never>? {
             run += 1
-            task?.cancel()
-            task = nil
+            defer { task = nil }
+            return task
         }
     }
 
@@ -77,7 +78,7 @@ public final class NWPathMonitor: Sendable {
         source = PathSource(monitor: monitor, filter: filter)
     }
 
-    deinit { state.withLock { $0.endRun() } }
+    deinit { state.withLock { $0.endRun() }?.cancel() }
 
     // MARK: Paths
 
@@ -120,13 +121,13 @@ public final class NWPathMonitor: Sendable {
     /// Stops for good: nothing is delivered any more, and iterations end. (Called on another queue than the handler's, it does not
     /// wait for a handler that has been entered already.)
     public func cancel() {
-        let iterations = state.withLock { state in
+        let (task, iterations) = state.withLock { state in
             state.isCancelled = true
             state.handler = nil
-            state.endRun()
             defer { state.iterations = [:] }
-            return state.iterations
+            return (state.endRun(), state.iterations)
         }
+        task?.cancel()
         for continuation in iterations.values { continuation.finish() }
     }
 
@@ -190,12 +191,13 @@ public final class NWPathMonitor: Sendable {
     }
 
     private func closeIteration(_ number: Int) {
-        state.withLock { state in
+        let task = state.withLock { state -> Task<Void, Never>? in
             state.iterations[number] = nil
-            guard state.iterations.isEmpty, state.queue == nil else { return }
-            state.endRun()
+            guard state.iterations.isEmpty, state.queue == nil, !state.isCancelled else { return nil }
             state.last = nil
+            return state.endRun()
         }
+        task?.cancel()
     }
 
     fileprivate var isCancelled: Bool { state.withLock(\.isCancelled) }

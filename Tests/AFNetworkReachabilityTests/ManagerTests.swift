@@ -21,9 +21,10 @@ private final class Bench {
     private var observer: (any NSObjectProtocol)?
 
     init(
-        _ destination: @escaping @Sendable (ReachabilityMonitor) -> any (AsyncSequence<NetworkPath, Never> & Sendable) = {
-            $0
-        }
+        _ destination: @escaping @Sendable (ReachabilityMonitor) -> any (AsyncSequence<NetworkPath, Never> & Sendable) =
+            {
+                $0
+            }
     ) throws {
         manager = AFNetworkReachabilityManager(monitor: kernel.makeMonitor(), destination: destination)
         (stream, sender) = AsyncStream.makeStream()
@@ -36,7 +37,8 @@ private final class Bench {
             let item = notification.userInfo?[AFNetworkingReachabilityNotificationStatusItem] as? Int
             sender.yield(
                 .notification(
-                    item.flatMap(AFNetworkReachabilityStatus.init), property: manager?.networkReachabilityStatus ?? .unknown)
+                    item.flatMap(AFNetworkReachabilityStatus.init),
+                    property: manager?.networkReachabilityStatus ?? .unknown)
             )
         }
     }
@@ -50,7 +52,8 @@ private final class Bench {
     }
 
     func connect(_ name: String, metric: Int = 100) throws {
-        try kernel.connect(name, address: "10.\(metric % 250).0.2/24", gateway: "10.\(metric % 250).0.1", metric: metric)
+        try kernel.connect(
+            name, address: "10.\(metric % 250).0.2/24", gateway: "10.\(metric % 250).0.1", metric: metric)
     }
 
     /// Waits for what one delivery consists of.
@@ -312,7 +315,8 @@ private final class Bench {
 
     @Test(arguments: [
         ("198.51.100.1", AFNetworkReachabilityStatus.reachableViaWiFi), ("192.0.2.1", .notReachable),
-        ("", .notReachable), ("https://example.com", .notReachable), (String(repeating: "x", count: 300), .notReachable),
+        ("", .notReachable), ("https://example.com", .notReachable),
+        (String(repeating: "x", count: 300), .notReachable),
         ("2001:db8::1", .notReachable),
     ])
     func followsADomain(_ domain: String, _ expected: AFNetworkReachabilityStatus) async throws {

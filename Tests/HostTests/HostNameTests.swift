@@ -4,11 +4,15 @@ import Testing
 @testable import Reachability
 
 @Suite struct HostNameTests {
-    @Test(arguments: ["127.0.0.1", "::1", "2001:db8::1"]) func takesLiteralAddressesForWhatTheyAre(_ text: String) throws {
+    @Test(arguments: ["127.0.0.1", "::1", "2001:db8::1"]) func takesLiteralAddressesForWhatTheyAre(_ text: String)
+        throws
+    {
         #expect(Host(text) == .address(try #require(IPAddress(text))))
     }
 
-    @Test(arguments: ["example.com", "example.com.", "localhost", "xn--bcher-kva.example", "bücher.example", "a_b.local", "x"])
+    @Test(arguments: [
+        "example.com", "example.com.", "localhost", "xn--bcher-kva.example", "bücher.example", "a_b.local", "x",
+    ])
     func takesNamesForNames(_ text: String) {
         #expect(Host(text) == .name(text))
     }

@@ -168,6 +168,7 @@ import Testing
         let path = try await monitor.path(to: "192.0.2.1")
         #expect(path.status == .wifi)
         #expect(try await monitor.path(to: "http://x").reason == .unresolvedName)
+        while kernel.openConversations > 0 { await Task.yield() }
     }
 
     @Test func endsWithItsTask() async throws {

@@ -19,7 +19,8 @@ import Testing
     }
 
     private func connect(_ name: String, metric: Int = 100) throws {
-        try kernel.connect(name, address: "10.\(metric % 250).0.2/24", gateway: "10.\(metric % 250).0.1", metric: metric)
+        try kernel.connect(
+            name, address: "10.\(metric % 250).0.2/24", gateway: "10.\(metric % 250).0.1", metric: metric)
     }
 
     /// A stream of what `read` says after each change, for objects that call back.

@@ -6,7 +6,8 @@ import Testing
     /// What the compiler says about a source; `nil` where it can't be asked.
     private static func diagnose(_ source: String) throws -> String? {
         // Tests run in .build/<triple>/<configuration>, next to the modules.
-        let products = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath().deletingLastPathComponent()
+        let products = URL(fileURLWithPath: CommandLine.arguments[0]).resolvingSymlinksInPath()
+            .deletingLastPathComponent()
         let modules = products.appendingPathComponent("Modules")
         guard FileManager.default.fileExists(atPath: modules.appendingPathComponent("Network.swiftmodule").path) else {
             return nil

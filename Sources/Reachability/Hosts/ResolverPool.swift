@@ -123,7 +123,8 @@ private func askSystem(_ name: String) -> [IPAddress] {
 extension IPAddress {
     /// The address in a `sockaddr_in` or `sockaddr_in6`, which need not be aligned; `nil` for other families.
     package init?(socketAddress pointer: UnsafeRawPointer) {
-        let family = pointer.loadUnaligned(fromByteOffset: MemoryLayout<sockaddr>.offset(of: \.sa_family) ?? 0, as: sa_family_t.self)
+        let family = pointer.loadUnaligned(
+            fromByteOffset: MemoryLayout<sockaddr>.offset(of: \.sa_family) ?? 0, as: sa_family_t.self)
         let (offset, count): (Int?, Int)
         switch Int32(family) {
         case AF_INET: (offset, count) = (MemoryLayout<sockaddr_in>.offset(of: \.sin_addr), 4)

@@ -85,6 +85,6 @@ public final class DefaultReachabilityService: ReachabilityService {
         lock.lock()
         let active = continuations.values
         lock.unlock()
-        active.forEach { $0.yield(isReachable) }
+        for continuation in active { continuation.yield(isReachable) }
     }
 }

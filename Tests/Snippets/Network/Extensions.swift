@@ -56,6 +56,7 @@ extension NWEndpoint {
         case .service(let name, let type, let domain, _): return "\(name).\(type).\(domain)"
         case .unix(let path): return path
         case .url(let url): return url.absoluteString
+        case .opaque(let endpoint): return "Opaque: \(endpoint)"
         @unknown default: return "unknown"
         }
     }
