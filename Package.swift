@@ -7,6 +7,8 @@ let package = Package(
     products: [
         .library(name: "Reachability", targets: ["Reachability"]),
         .library(name: "ReachabilityTestKit", targets: ["ReachabilityTestKit"]),
+        .library(name: "AFNetworkReachability", targets: ["AFNetworkReachability"]),
+        .library(name: "Network", targets: ["Network"]),
         .executable(name: "reach", targets: ["reach"]),
     ],
     targets: [
@@ -18,14 +20,21 @@ let package = Package(
         .target(name: "Netlink", dependencies: ["CNetlink"]),
         .target(name: "Reachability", dependencies: ["Netlink"]),
         .target(name: "ReachabilityTestKit", dependencies: ["Netlink", "Reachability"]),
+        .target(name: "AFNetworkReachability", dependencies: ["Reachability"]),
+        .target(name: "Network", dependencies: ["Reachability"]),
         .executableTarget(
             name: "reach", dependencies: ["Netlink", "Reachability", "ReachabilityTestKit"], path: "Examples/reach"),
-        .testTarget(name: "NetlinkTests", dependencies: ["Netlink", "CNetlink"]),
-        .target(name: "CNamespace", path: "Tests/CNamespace"),
+        .testTarget(name: "HostTests", dependencies: ["Reachability", "ReachabilityTestKit"]),
         .testTarget(
-            name: "ReachabilityTests",
-            dependencies: ["Netlink", "Reachability", "ReachabilityTestKit", "CNamespace"]
-        ),
+            name: "AFNetworkReachabilityTests",
+            dependencies: ["AFNetworkReachability", "Reachability", "ReachabilityTestKit"]),
+        .testTarget(
+            name: "NetworkTests",
+            dependencies: ["AFNetworkReachability", "Network", "Reachability", "ReachabilityTestKit", "Snippets"]),
+        // Sources in the style of those that were written for Apple's platforms, in the language mode most of them were written in.
+        .target(
+            name: "Snippets", dependencies: ["Network", "AFNetworkReachability"], path: "Tests/Snippets",
+            swiftSettings: [.swiftLanguageMode(.v5)]),
     ],
     swiftLanguageModes: [.v6]
 )
