@@ -20,7 +20,7 @@ let package = Package(
         .target(name: "CNamespace", path: "Tests/CNamespace"),
         .testTarget(
             name: "ReachabilityTests",
-            dependencies: ["Netlink", "Reachability", "ReachabilityTestKit", "CNamespace"]
+            dependencies: ["CNetlink", "Netlink", "Reachability", "ReachabilityTestKit", "CNamespace"]
         ),
     ],
     swiftLanguageModes: [.v6]
