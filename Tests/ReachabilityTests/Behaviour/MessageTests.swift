@@ -1,6 +1,4 @@
-import Glibc
 import Reachability
-import Synchronization
 import Testing
 
 @Suite("What can happen to messages, on both kernels", .timeLimit(.minutes(1)))
@@ -12,8 +10,8 @@ struct MessageTests {
         var watcher = try Watcher(bench.makeMonitor())
         try await watcher.expect(.wired)
         let gate = Gate()
-        let blocked = Task(executorPreference: watcher.monitor.readerExecutor) { gate.wait() }
-        gate.waitForVisitor()
+        let blocked = Task(executorPreference: watcher.monitor.readerExecutor) { gate.block() }
+        await gate.waitForVisitor()
         let flip = ["addr add 10.9.0.2/24 dev eth0", "addr del 10.9.0.2/24 dev eth0"]
         try bench.batch((0..<2000).flatMap { _ in flip })
         try bench.ip("link del eth0")
@@ -37,19 +35,4 @@ struct MessageTests {
         try bench.ip("route del default")
         try await watcher.expect(.offline, .noRoute)
     }
-}
-
-/// Holds up the thread of whoever comes.
-final class Gate: Sendable {
-    private let state = Mutex((isOpen: false, hasVisitor: false))
-
-    /// Blocks the calling thread, which is the point of it.
-    func wait() {
-        state.withLock { $0.hasVisitor = true }
-        while !state.withLock(\.isOpen) { sched_yield() }
-    }
-
-    func waitForVisitor() { while !state.withLock(\.hasVisitor) { sched_yield() } }
-
-    func open() { state.withLock { $0.isOpen = true } }
 }

@@ -60,7 +60,7 @@ extension TestBench {
 }
 
 /// A feed as a value of a type that can be named.
-private struct AnyFeed: NetlinkFeed {
+struct AnyFeed: NetlinkFeed {
     let feed: any NetlinkFeed
 
     func open(watching destinations: [IPAddress]) throws(NetlinkError) -> sending any NetlinkConversation {
