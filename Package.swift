@@ -17,6 +17,11 @@ let package = Package(
         .target(name: "Netlink", dependencies: ["CNetlink"]),
         .target(name: "Reachability", dependencies: ["Netlink"]),
         .target(name: "ReachabilityTestKit", dependencies: ["Netlink", "Reachability"]),
+        .testTarget(
+            name: "NetlinkTests",
+            dependencies: ["CNetlink", "Netlink"],
+            resources: [.copy("Fixtures")]
+        ),
         .target(name: "CNamespace", path: "Tests/CNamespace"),
         .testTarget(
             name: "ReachabilityTests",
