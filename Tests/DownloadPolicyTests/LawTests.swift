@@ -1,0 +1,112 @@
+import Synchronization
+import Testing
+
+@testable import DownloadPolicy
+
+extension InputSpace {
+    /// Few enough inputs to be run against every mutant.
+    static let small: InputSpace = {
+        do {
+            return try InputSpace(
+                sizes: [[20_000, 2_000_000]],
+                budgets: [
+                    nil, BudgetFacts(remaining: 2_010_000, reserve: 500_000), BudgetFacts(remaining: 0, reserve: 1),
+                ],
+                throughputs: [50_000],
+                preferences: DownloadPreferences.Mode.allCases.map { DownloadPreferences($0) },
+                statuses: [.unknown, .offline, .wifi, .wwan], metered: [.no, .unknown], constrained: [.no, .yes],
+                roaming: [.no, .yes])
+        } catch {
+            fatalError("\(error)")
+        }
+    }()
+
+    static func threeRungs() throws -> InputSpace {
+        try InputSpace(
+            sizes: [[1000, 30_000, 2_000_000], [nil, 30_000, nil]],
+            budgets: [nil, 2_000_500, 40_000, 0].map { (remaining: Int64?) in
+                remaining.map { BudgetFacts(remaining: $0, reserve: 35_000) }
+            },
+            throughputs: [nil, 50_000],
+            preferences: DownloadPreferences.Mode.allCases.map { DownloadPreferences($0) },
+            statuses: [.wifi, .wwan, .offline], metered: [.no, .unknown, .yes], constrained: [.no, .yes],
+            roaming: [.no, .yes])
+    }
+}
+
+@Suite struct LawTests {
+    @Test func theStandardPolicyKeepsEveryLawOverAMillionInputs() async {
+        let space = InputSpace.standard
+        #expect(space.count >= 900_000)
+        let report = await PolicyLaws.check(.standard, over: space)
+        #expect(report.inputs == space.count + 24)
+        #expect(report.holds, "\(report)")
+    }
+
+    @Test func theLawsHoldOnThreeRungs() async throws {
+        let space = try InputSpace.threeRungs()
+        let report = await PolicyLaws.check(.standard, over: space)
+        #expect(report.inputs == space.count + 24)
+        #expect(report.holds, "\(report)")
+    }
+
+    @Test func everyPlaceHasItsOwnInput() throws {
+        let space = try InputSpace(
+            sizes: [[1, nil], [nil, 2]], budgets: [nil, BudgetFacts(remaining: 1, reserve: 1)], throughputs: [nil, 1],
+            notBefores: [nil, .zero], preferences: [DownloadPreferences()], statuses: [.wifi, .offline],
+            metered: [.yes, .no], constrained: [.no], roaming: [.no])
+        #expect(Set((0..<space.count).map(space.input(at:))).count == space.count)
+    }
+
+    @Test func placesAreWhereTheAskingPutsThem() async throws {
+        let space = InputSpace.small
+        let asked = Mutex<[PolicyInput]>([])
+        struct Recorder: DownloadPolicy {
+            let record: @Sendable (PolicyInput) -> Void
+            func decide(_ input: PolicyInput) -> PolicyDecision {
+                record(input)
+                return StandardPolicy.standard.decide(input)
+            }
+        }
+        var report = LawReport()
+        for block in 0..<space.blockCount {
+            asked.withLock { $0 = [] }
+            let recorder = Recorder { input in asked.withLock { if $0.last != input { $0.append(input) } } }
+            let digests = PolicyLaws.ask(recorder, about: block, of: space, &report)
+            #expect(digests.count == space.blockSize)
+            let places = block * space.blockSize..<(block + 1) * space.blockSize
+            #expect(asked.withLock { $0 } == places.map(space.input(at:)))
+        }
+    }
+
+    @Test func refusesSpacesWithoutInputs() {
+        #expect(throws: InputSpaceError.empty("sizes")) { try InputSpace(sizes: []) }
+        #expect(throws: InputSpaceError.empty("budgets")) { try InputSpace(sizes: [[nil]], budgets: []) }
+        #expect(throws: InputSpaceError.unequalSizes) { try InputSpace(sizes: [[nil], [nil, nil]]) }
+        #expect(throws: InputSpaceError.tooManyRungs(17)) { try InputSpace(sizes: [Array(repeating: nil, count: 17)]) }
+    }
+
+    @Test func listsAFewViolationsAndCountsTheRest() async {
+        struct Silent: DownloadPolicy {
+            func decide(_ input: PolicyInput) -> PolicyDecision {
+                var decision = StandardPolicy.standard.decide(input)
+                decision.reasons = []
+                return decision
+            }
+        }
+        let report = await PolicyLaws.check(Silent(), over: .small)
+        #expect(report.broken == [.givesReasons])
+        #expect(report.counts[.givesReasons] == InputSpace.small.count)
+        #expect(report.violations.count == PolicyLaws.violationsKept)
+        #expect(report.description.contains("givesReasons x \(InputSpace.small.count)"))
+    }
+
+    @Test func stopsWhenCancelled() async {
+        let check = Task {
+            while !Task.isCancelled { await Task.yield() }
+            return await PolicyLaws.check(.standard)
+        }
+        check.cancel()
+        #expect(await check.value.inputs == 24)
+    }
+}
