@@ -8,7 +8,9 @@ let package = Package(
     ],
     targets: [
         .target(name: "DownloadPolicy"),
-        .testTarget(name: "DownloadPolicyTests", dependencies: ["DownloadPolicy"]),
+        .executableTarget(
+            name: "policy-store-helper", dependencies: ["DownloadPolicy"], path: "Tests/PolicyStoreHelper"),
+        .testTarget(name: "DownloadPolicyTests", dependencies: ["DownloadPolicy", "policy-store-helper"]),
     ],
     swiftLanguageModes: [.v6]
 )

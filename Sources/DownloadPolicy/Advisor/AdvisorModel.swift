@@ -107,7 +107,8 @@ struct AdvisorModel: Sendable {
     func input(for subscription: Subscription, at now: Duration) -> PolicyInput? {
         guard let ladder = subscription.ladder else { return nil }
         return PolicyInput(
-            path: timing.fetching, preferences: preferences, trigger: subscription.trigger, ladder: ladder, budget: budget,
+            path: timing.fetching, preferences: preferences, trigger: subscription.trigger, ladder: ladder,
+            budget: budget,
             throughput: throughput.bytesPerSecond(on: timing.fetching.network),
             notBefore: failures.notBefore(subscription.resource, at: now))
     }
@@ -126,7 +127,8 @@ struct AdvisorModel: Sendable {
     func explain(_ subscription: Subscription, at now: Duration) -> Explanation? {
         guard let input = input(for: subscription, at: now) else { return nil }
         return Explanation(
-            input: input, decision: decide(input), counterfactuals: policy.counterfactuals(for: input.on(timing.observed)))
+            input: input, decision: decide(input),
+            counterfactuals: policy.counterfactuals(for: input.on(timing.observed)))
     }
 
     /// What is left of a decision while the path has to hold before more is spent.

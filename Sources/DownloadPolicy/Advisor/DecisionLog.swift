@@ -39,6 +39,7 @@ public struct DecisionLog: Sendable, CustomStringConvertible {
 
     /// A line for each entry, and one for those that were dropped.
     public var description: String {
-        ((dropped > 0 ? ["(\(dropped) earlier ones dropped)"] : []) + entries.map(\.description)).joined(separator: "\n")
+        ((dropped > 0 ? ["(\(dropped) earlier ones dropped)"] : []) + entries.map(\.description)).joined(
+            separator: "\n")
     }
 }

@@ -42,7 +42,8 @@ public final class PolicyAdvisor: Sendable {
         let timeline = Timeline(clock)
         let core = AdvisorCore(timeline: timeline) { now in
             AdvisorModel(
-                policy: policy, preferences: preferences.current, budget: budget?.facts, logCapacity: logCapacity, at: now)
+                policy: policy, preferences: preferences.current, budget: budget?.facts, logCapacity: logCapacity,
+                at: now)
         }
         self.core = core
         self.ladders = ladders

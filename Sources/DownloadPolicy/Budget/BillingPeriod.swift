@@ -10,7 +10,7 @@ public enum BillingZone: Sendable, Hashable {
     static let utc = BillingZone.utcOffset(seconds: 0)
 
     /// Seconds east of Greenwich at a moment, given in seconds since 1 January 1970 UTC.
-    func offset(at moment: Int) -> Int {
+    package func offset(at moment: Int) -> Int {
         switch self {
         case .utcOffset(let seconds):
             return seconds
@@ -56,7 +56,8 @@ public struct BillingPeriod: Sendable, Hashable {
     func secondsLeft(at moment: Int) -> Int {
         let start = start(at: moment)
         let next =
-            start.month == 12 ? self.start(year: start.year + 1, month: 1) : self.start(year: start.year, month: start.month + 1)
+            start.month == 12
+            ? self.start(year: start.year + 1, month: 1) : self.start(year: start.year, month: start.month + 1)
         return next.daysSince1970 * 86_400 - (moment + zone.offset(at: moment))
     }
 

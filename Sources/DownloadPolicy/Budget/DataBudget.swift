@@ -141,7 +141,8 @@ public final class DataBudget: Sendable {
 
     private func settle(_ reservation: BudgetReservation, spending bytes: Int64) throws(BudgetError) {
         let isKnown = try update { ledger in
-            let isKnown = ledger.reservations.removeValue(forKey: reservation.id) != nil || reservation.period < ledger.period
+            let isKnown =
+                ledger.reservations.removeValue(forKey: reservation.id) != nil || reservation.period < ledger.period
             if isKnown { ledger.spent = ledger.spent.addingSaturated(bytes) }
             return isKnown
         }

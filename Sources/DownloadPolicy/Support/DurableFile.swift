@@ -8,6 +8,8 @@ import Glibc
 struct DurableFile: Sendable {
     let directory: String
     let name: String
+    /// How long to wait for the lock: long enough for any writer that is alive, short enough to report one that was stopped.
+    let patience: Duration
 
     /// Larger files are refused, so that a device or somebody's film in this place does no harm.
     static let sizeLimit = 1 << 20
@@ -16,7 +18,8 @@ struct DurableFile: Sendable {
     private var lockPath: String { "\(path).lock" }
     private var newPath: String { "\(path).new" }
 
-    init(path: String) {
+    init(path: String, patience: Duration = .seconds(10)) {
+        self.patience = patience
         if let slash = path.lastIndex(of: "/") {
             let directory = String(path[..<slash])
             self.directory = directory.isEmpty ? "/" : directory
@@ -101,12 +104,11 @@ struct DurableFile: Sendable {
         guard descriptor >= 0 else { throw .last("create", lockPath) }
         defer { close(descriptor) }
         // flock(2) belongs to the open file, so it keeps out other threads of this process as well as other processes.
-        var waits = 0
+        let deadline = ContinuousClock.now + patience
         while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
             if errno == EINTR { continue }
             guard errno == EWOULDBLOCK else { throw .last("lock", lockPath) }
-            guard waits < 5000 else { throw .locked(path: path) }
-            waits += 1
+            guard ContinuousClock.now < deadline else { throw .locked(path: path) }
             var pause = timespec(tv_sec: 0, tv_nsec: 2_000_000)
             nanosleep(&pause, nil)
         }

@@ -74,7 +74,8 @@ private final class WatchLoop: Sendable {
             close(stopped)
         }
         var descriptors = [
-            pollfd(fd: notify, events: Int16(POLLIN), revents: 0), pollfd(fd: stopped, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: notify, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: stopped, events: Int16(POLLIN), revents: 0),
         ]
         while true {
             guard poll(&descriptors, 2, -1) >= 0 || errno == EINTR else { return onEvent(.lost) }

@@ -20,7 +20,9 @@ struct KeyValueText: Sendable, Equatable {
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw DocumentDamage(line: nil, what: "it is not UTF-8")
         }
-        guard bytes.last == UInt8(ascii: "\n") else { throw DocumentDamage(line: nil, what: "its last line is cut short") }
+        guard bytes.last == UInt8(ascii: "\n") else {
+            throw DocumentDamage(line: nil, what: "its last line is cut short")
+        }
         var keys: Set<String> = []
         var hasEnded = false
         for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).dropLast().enumerated() {
@@ -39,7 +41,9 @@ struct KeyValueText: Sendable, Equatable {
             guard Self.isKey(key), Self.isValue(value) else {
                 throw DocumentDamage(line: index + 1, what: "it is no \"key = value\"")
             }
-            guard keys.insert(String(key)).inserted else { throw DocumentDamage(line: index + 1, what: "\(key) is there twice") }
+            guard keys.insert(String(key)).inserted else {
+                throw DocumentDamage(line: index + 1, what: "\(key) is there twice")
+            }
             entries.append((String(key), String(value)))
         }
         guard hasEnded else { throw DocumentDamage(line: nil, what: "the line \"end\" is missing") }

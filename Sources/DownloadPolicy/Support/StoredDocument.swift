@@ -14,7 +14,8 @@ public enum StoreProblem: Sendable, Hashable, CustomStringConvertible {
         case .damaged(let path, let keptAs, let damage):
             "\(path) was damaged (\(damage)); it was kept as \(keptAs) and the default took its place."
         case .unreadable(let error): "\(error) The last known value still holds."
-        case .notWatching(let error): "\(error) Changes made by other processes are not noticed until the next change here."
+        case .notWatching(let error):
+            "\(error) Changes made by other processes are not noticed until the next change here."
         }
     }
 }

@@ -29,7 +29,8 @@ enum XDG: Sendable {
         application: String, file: String, environment: (String) -> String? = XDG.environment,
         home: () -> String? = XDG.homeOfUser
     ) throws(StoreError) -> String {
-        guard !application.isEmpty, application != ".", application != "..", !application.utf8.contains(UInt8(ascii: "/")),
+        guard !application.isEmpty, application != ".", application != "..",
+            !application.utf8.contains(UInt8(ascii: "/")),
             !application.utf8.contains(0)
         else { throw .badApplicationName(application) }
         func absolute(_ path: String?) -> String? {

@@ -1,0 +1,48 @@
+// Another process for the tests of the stores: one that changes a file until it is killed, or does one thing to it.
+
+import DownloadPolicy
+import Glibc
+
+/// Tells the test, which reads a pipe, at once.
+func say(_ word: String) {
+    let bytes = Array("\(word)\n".utf8)
+    _ = write(STDOUT_FILENO, bytes, bytes.count)
+}
+
+let arguments = CommandLine.arguments
+guard arguments.count >= 3 else { exit(64) }
+let path = arguments[2]
+
+switch arguments[1] {
+case "set-mode":
+    guard arguments.count == 4, let mode = DownloadPreferences.Mode(rawValue: arguments[3]) else { exit(64) }
+    try PreferencesStore(path: path).update { $0.mode = mode }
+case "flip-preferences":
+    let store = try PreferencesStore(path: path)
+    while true {
+        try store.update { preferences in
+            preferences = DownloadPreferences(
+                preferences.mode == .lowest ? .alwaysOriginal : .lowest, allowsRoaming: preferences.mode == .lowest)
+        }
+        say("changed")
+    }
+case "spend":
+    let budget = try DataBudget(
+        path: path, limit: 1 << 40, reserve: 1, period: BillingPeriod(startingOn: 1, zone: .utcOffset(seconds: 0)))
+    while true {
+        let reservation = try budget.reserve(100)
+        say("reserved")
+        try budget.commit(reservation, used: 100)
+        say("committed")
+    }
+case "local-offset":
+    say("\(BillingZone.local.offset(at: Int(path) ?? 0))")
+case "hold-lock":
+    // Stands in for a process that is stopped in the middle of a change.
+    let descriptor = open("\(path).lock", O_RDWR | O_CREAT, 0o600)
+    guard descriptor >= 0, flock(descriptor, LOCK_EX) == 0 else { exit(70) }
+    say("locked")
+    while true { pause() }
+default:
+    exit(64)
+}
