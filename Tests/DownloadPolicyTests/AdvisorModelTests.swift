@@ -11,7 +11,7 @@ struct AdvisorHarness {
     var heard: [(time: Duration, news: AdvisorModel.News)] = []
 
     init(
-        preferences: DownloadPreferences = DownloadPreferences(), budget: BudgetFacts? = nil, logCapacity: Int = 1000
+        preferences: DownloadPreferences = DownloadPreferences(), budget: BudgetSnapshot? = nil, logCapacity: Int = 1000
     ) {
         model = AdvisorModel(
             policy: .standard, preferences: preferences, budget: budget, logCapacity: logCapacity, at: .zero)
@@ -179,7 +179,7 @@ struct AdvisorHarness {
         #expect(harness.fetches(id) == [Fetch(.thumbnail)])
         harness.happens { model, _ in model.preferences.alwaysDownloadOriginal = true }
         #expect(harness.fetches(id) == [Fetch(.original)])
-        harness.happens { model, _ in model.budget = BudgetFacts(remaining: 500, reserve: 1) }
+        harness.happens { model, _ in model.budget = BudgetSnapshot(remaining: 500, assumedSize: 1) }
         #expect(harness.fetches(id) == [Fetch(.thumbnail)])
         harness.happens { model, _ in model.setLadder(.two(.fresh, .absent), for: id) }
         #expect(harness.fetches(id) == [])
@@ -272,7 +272,7 @@ struct SeededGenerator: RandomNumberGenerator {
         for seed in part * 2500..<(part + 1) * 2500 {
             var random = SeededGenerator(seed: seed)
             var harness = AdvisorHarness(
-                budget: Bool.random(using: &random) ? BudgetFacts(remaining: 20_000, reserve: 500) : nil)
+                budget: Bool.random(using: &random) ? BudgetSnapshot(remaining: 20_000, assumedSize: 500) : nil)
             let triggers: [Trigger] = [.prefetch, .visible, .user, .user(naming: .original)]
             var ids: [UInt64] = []
             for trigger in triggers { ids.append(harness.subscribe(.nothing, trigger: trigger)) }

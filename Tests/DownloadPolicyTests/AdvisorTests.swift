@@ -38,7 +38,7 @@ struct ClosureSource: LadderSource {
     func ladders(of resource: ResourceID) -> AsyncStream<Ladder> { make() }
 }
 
-@Suite struct AdvisorTests {
+@Suite(.timeLimit(.minutes(2))) struct AdvisorTests {
     let folder: TemporaryFolder
     let preferences: PreferencesStore
     let clock = ManualClock()
@@ -122,7 +122,7 @@ struct ClosureSource: LadderSource {
     @Test func followsTheBudgetAndItsPeriods() async throws {
         let calendar = Mutex(BudgetTests.noon)
         let budget = try DataBudget(
-            path: folder.file("budget"), limit: 1000, reserve: 1, period: BillingPeriod(startingOn: 1, zone: .utc),
+            path: folder.file("budget"), limit: 1000, assumedSize: 1, period: BillingPeriod(startingOn: 1, zone: .utc),
             now: { calendar.withLock { $0 } })
         let advisor = advisor(budget: budget)
         var decisions = advisor.decisions(for: "r", trigger: .visible).makeAsyncIterator()
@@ -135,9 +135,28 @@ struct ClosureSource: LadderSource {
         try budget.spend(1000)
         #expect(await next(&decisions) { $0.fetches == [] } != nil)
         // Midnight comes, which the advisor looks for at least once an hour.
+        while clock.sleeperCount == 0 { await Task.yield() }
         calendar.withLock { $0 += 12 * 3600 }
         clock.advance(by: .seconds(3600))
         #expect(await next(&decisions) { $0.fetches == [Fetch(.thumbnail)] } != nil)
+    }
+
+    @Test func whatIsSetAsideForAResourceRemainsForIt() async throws {
+        let budget = try DataBudget(
+            path: folder.file("budget"), limit: 15_000, assumedSize: 1, period: BillingPeriod(startingOn: 1, zone: .utc)
+        )
+        try preferences.update { $0.alwaysDownloadOriginal = true }
+        let advisor = advisor(budget: budget)
+        var own = advisor.decisions(for: "r", trigger: .visible).makeAsyncIterator()
+        var other = advisor.decisions(for: "s", trigger: .visible).makeAsyncIterator()
+        path.yield(PathFacts(.wwan))
+        #expect(await next(&own) { $0.fetches == [Fetch(.original)] } != nil)
+        #expect(await next(&other) { $0.fetches == [Fetch(.original)] } != nil)
+        let reservation = try budget.reserve(10_000, for: "r")
+        #expect(await next(&other) { $0.fetches == [Fetch(.thumbnail)] } != nil)
+        #expect(advisor.explain("r", trigger: .visible)?.decision.fetches == [Fetch(.original)])
+        try budget.commit(reservation, used: 10_000)
+        #expect(await next(&own) { $0.fetches == [Fetch(.thumbnail)] } != nil)
     }
 
     @Test func followsTheCache() async {
@@ -250,7 +269,9 @@ struct ClosureSource: LadderSource {
             let staying = Task { [end = lasting[round % 4]] in
                 // The last decision of all is the policy's own about the last path.
                 let goal = StandardPolicy.standard.decide(PolicyInput(path: end, ladder: .nothing))
-                for await decision in advisor.decisions(for: "r", trigger: .visible) where decision == goal { return true }
+                for await decision in advisor.decisions(for: "r", trigger: .visible) where decision == goal {
+                    return true
+                }
                 return false
             }
             let leaving = (0..<2).map { _ in

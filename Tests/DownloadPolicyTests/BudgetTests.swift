@@ -17,7 +17,8 @@ import Testing
         limit: Int64 = 1000, startingOn day: Int = 1, now: @escaping @Sendable () -> Int = { BudgetTests.noon }
     ) throws -> DataBudget {
         try DataBudget(
-            path: folder.file("budget"), limit: limit, reserve: 50, period: BillingPeriod(startingOn: day, zone: .utc),
+            path: folder.file("budget"), limit: limit, assumedSize: 50,
+            period: BillingPeriod(startingOn: day, zone: .utc),
             now: now)
     }
 
@@ -145,7 +146,7 @@ import Testing
     @Test func theSamePeriodInAnotherTimeZoneIsTheSame() throws {
         func budget(_ hours: Int) throws -> DataBudget {
             try DataBudget(
-                path: folder.file("budget"), limit: 1000, reserve: 1,
+                path: folder.file("budget"), limit: 1000, assumedSize: 1,
                 period: BillingPeriod(startingOn: 1, zone: .utcOffset(seconds: hours * 3600)), now: { Self.noon })
         }
         try budget(9).spend(100)
@@ -181,7 +182,7 @@ import Testing
             for _ in 0...(round % 7) { if helper.nextWord() == "committed" { committed += 1 } }
             committed += Int64(helper.kill().count { $0 == "committed" })
             let budget = try DataBudget(
-                path: path, limit: 1 << 40, reserve: 1, period: BillingPeriod(startingOn: 1, zone: .utc))
+                path: path, limit: 1 << 40, assumedSize: 1, period: BillingPeriod(startingOn: 1, zone: .utc))
             #expect(budget.problem == nil)
             let counted = (1 << 40) - budget.facts.remaining
             // Each killed process may have had one transfer under way that it could not tell of.

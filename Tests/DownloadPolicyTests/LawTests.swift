@@ -34,6 +34,22 @@ extension InputSpace {
     }
 }
 
+extension PolicyInput {
+    /// Makes a condition come true.
+    fileprivate mutating func fulfil(_ condition: Condition) {
+        switch condition {
+        case .statusKnown, .online: path.status = .wifi
+        case .preferencesAllow: preferences.mode = .automatic
+        case .notBefore: notBefore = nil
+        case .unconstrained: path.constrained = .no
+        case .notRoaming: path.roaming = .no
+        case .unmetered: path.metered = .no
+        case .budget: budget = nil
+        case .stable: break
+        }
+    }
+}
+
 @Suite struct LawTests {
     @Test func theStandardPolicyKeepsEveryLawOverAMillionInputs() async {
         let space = InputSpace.standard
@@ -48,6 +64,27 @@ extension InputSpace {
         let report = await PolicyLaws.check(.standard, over: space)
         #expect(report.inputs == space.count + 24)
         #expect(report.holds, "\(report)")
+    }
+
+    /// Whoever waits for what a plan names gets what it promises, and whoever is told that all is settled misses nothing.
+    @Test(arguments: [InputSpace.small, try InputSpace.threeRungs()])
+    func plansKeepTheirWord(_ space: InputSpace) {
+        for place in 0..<space.count {
+            var input = space.input(at: place)
+            var decision = StandardPolicy.standard.decide(input)
+            var rounds = 0
+            while case .comeBack(let quality, let conditions) = decision.plan, rounds < 6 {
+                #expect(!conditions.isEmpty && quality == input.ladder.top)
+                #expect(!decision.fetches.contains { $0.quality == quality })
+                for condition in conditions { input.fulfil(condition) }
+                let next = StandardPolicy.standard.decide(input)
+                #expect(next.plan != decision.plan, "nothing is won by \(conditions) at \(input)")
+                decision = next
+                rounds += 1
+            }
+            if case .user(naming: let named?) = input.trigger, named < input.ladder.top { continue }
+            #expect(decision.reached(from: input.ladder) == input.ladder.top, "\(input)")
+        }
     }
 
     @Test func everyPlaceHasItsOwnInput() throws {

@@ -167,6 +167,17 @@ private func s(_ seconds: Double) -> Duration { .seconds(seconds) }
         #expect(timing.hold == PathTiming.Hold(until: s(133), isForFlapping: false))
     }
 
+    @Test mutating func anotherNetworkWithTheSameFactsIsNoChange() {
+        timing.observe(Self.cellular, at: s(0.1))
+        timing.observe(Self.wifi, at: s(10))
+        for name in ["a", "b", "c"] { timing.observe(PathFacts(.wifi, network: name), at: s(11)) }
+        #expect(timing.hold == PathTiming.Hold(until: s(13), isForFlapping: false))
+        #expect(timing.fetching.isExpensive)
+        #expect(timing.fetching.network == "c")
+        timing.advance(to: s(13))
+        #expect(timing.fetching == PathFacts(.wifi, network: "c"))
+    }
+
     @Test mutating func quietEndsTheFlapping() {
         timing.observe(Self.cellular, at: s(0.1))
         for step in 0..<8 { timing.observe(step % 2 == 0 ? Self.wifi : Self.cellular, at: s(100 + Double(step))) }

@@ -73,9 +73,14 @@ import Testing
     @Test func setsAsideWhatIsNoText() throws {
         try Data([0xff, 0xfe, 0x0a]).write(to: URL(fileURLWithPath: folder.file("preferences")))
         #expect(try store().problem != nil)
-        try Data([0xff, 0xfe, 0x0a]).write(to: URL(fileURLWithPath: folder.file("preferences")))
+    }
+
+    @Test func setsAsideAsOftenAsItHasTo() throws {
+        try folder.write("old", to: "preferences.damaged-1")
+        try folder.write("new", to: "preferences")
         #expect(try store().problem != nil)
-        #expect(try folder.names().contains("preferences.damaged-2"))
+        #expect(try folder.text(of: "preferences.damaged-1") == "old")
+        #expect(try folder.text(of: "preferences.damaged-2") == "new")
     }
 
     @Test func readsWhatPeopleWrite() throws {
@@ -91,6 +96,16 @@ import Testing
         try store().update { $0.allowsRoaming = true }
         #expect(
             try folder.text(of: "preferences").hasSuffix("mode = lowest\nallow-roaming = yes\nnight-mode = on\nend\n"))
+    }
+
+    @Test func followsALinkToWhereTheFileIsKept() throws {
+        try folder.write("version = 1\nmode = lowest\nend\n", to: "kept")
+        #expect(symlink("kept", folder.file("preferences")) == 0)
+        let store = try store()
+        #expect(store.current.mode == .lowest)
+        try store.update { $0.mode = .cachedOnly }
+        #expect(try folder.text(of: "kept").contains("mode = cachedOnly"))
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: folder.file("preferences")) == "kept")
     }
 
     @Test func leavesAnotherFormatAlone() throws {

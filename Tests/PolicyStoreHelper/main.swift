@@ -28,7 +28,7 @@ case "flip-preferences":
     }
 case "spend":
     let budget = try DataBudget(
-        path: path, limit: 1 << 40, reserve: 1, period: BillingPeriod(startingOn: 1, zone: .utcOffset(seconds: 0)))
+        path: path, limit: 1 << 40, assumedSize: 1, period: BillingPeriod(startingOn: 1, zone: .utcOffset(seconds: 0)))
     while true {
         let reservation = try budget.reserve(100)
         say("reserved")

@@ -10,7 +10,7 @@ final class AdvisorCore: Sendable {
     }
 
     let admissions = Broadcaster(Admission())
-    private let timeline: Timeline
+    let timeline: Timeline
     private let state: Mutex<State>
     private let queue = DeliveryQueue<PolicyDecision>()
 
@@ -25,7 +25,18 @@ final class AdvisorCore: Sendable {
         state.withLock { state in
             let now = timeline.now()
             event(&state.model, now)
-            follow(&state, at: now)
+            post(state.model.news(at: now), &state, at: now)
+        }
+        deliver()
+    }
+
+    /// Tells the model what the cache has, which concerns one subscription only: a screen with a thousand pictures asks the
+    /// policy once for each that arrives, and not a thousand times.
+    func setLadder(_ ladder: Ladder, for id: UInt64) {
+        state.withLock { state in
+            let now = timeline.now()
+            state.model.setLadder(ladder, for: id)
+            post(state.model.news(for: id, at: now).map { [$0] } ?? [], &state, at: now)
         }
         deliver()
     }
@@ -76,8 +87,8 @@ final class AdvisorCore: Sendable {
         admissions.deliver()
     }
 
-    private func follow(_ state: inout State, at now: Duration) {
-        for news in state.model.news(at: now) {
+    private func post(_ news: [AdvisorModel.News], _ state: inout State, at now: Duration) {
+        for news in news {
             if let continuation = state.continuations[news.subscription] { queue.post(news.decision, to: continuation) }
         }
         admissions.post(state.model.admission)

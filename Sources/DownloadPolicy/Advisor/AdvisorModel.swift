@@ -24,12 +24,12 @@ struct AdvisorModel: Sendable {
     private(set) var failures = FailureMemory()
     private(set) var log: DecisionLog
     var preferences: DownloadPreferences
-    var budget: BudgetFacts?
+    var budget: BudgetSnapshot?
     private(set) var subscriptions: [UInt64: Subscription] = [:]
     private var lastID: UInt64 = 0
 
     init(
-        policy: any DownloadPolicy, preferences: DownloadPreferences, budget: BudgetFacts?, logCapacity: Int,
+        policy: any DownloadPolicy, preferences: DownloadPreferences, budget: BudgetSnapshot?, logCapacity: Int,
         at now: Duration
     ) {
         self.policy = policy
@@ -91,16 +91,23 @@ struct AdvisorModel: Sendable {
     /// The decisions that differ from those before, in order of subscription.
     mutating func news(at now: Duration) -> [News] {
         timing.advance(to: now)
-        var news: [News] = []
-        for (id, subscription) in subscriptions.sorted(by: { $0.key < $1.key }) {
-            guard let input = input(for: subscription, at: now) else { continue }
-            let decision = decide(input)
-            guard decision != subscription.decision else { continue }
-            subscriptions[id]?.decision = decision
-            log.add(DecisionLog.Entry(time: now, resource: subscription.resource, input: input, decision: decision))
-            news.append(News(subscription: id, decision: decision))
-        }
-        return news
+        return subscriptions.keys.sorted().compactMap { decideAnew($0, at: now) }
+    }
+
+    /// The decision of one subscription, if it differs from the one before. If a moment has come at which something changes
+    /// for all, it is left to the timer, which rings for that.
+    mutating func news(for id: UInt64, at now: Duration) -> News? {
+        if let moment = timing.nextDeadline, moment <= now { return nil }
+        return decideAnew(id, at: now)
+    }
+
+    private mutating func decideAnew(_ id: UInt64, at now: Duration) -> News? {
+        guard let subscription = subscriptions[id], let input = input(for: subscription, at: now) else { return nil }
+        let decision = decide(input)
+        guard decision != subscription.decision else { return nil }
+        subscriptions[id]?.decision = decision
+        log.add(DecisionLog.Entry(time: now, resource: subscription.resource, input: input, decision: decision))
+        return News(subscription: id, decision: decision)
     }
 
     /// What the policy is asked for a subscription: with the path that fetching goes by.
@@ -108,7 +115,7 @@ struct AdvisorModel: Sendable {
         guard let ladder = subscription.ladder else { return nil }
         return PolicyInput(
             path: timing.fetching, preferences: preferences, trigger: subscription.trigger, ladder: ladder,
-            budget: budget,
+            budget: budget?.facts(for: subscription.resource),
             throughput: throughput.bytesPerSecond(on: timing.fetching.network),
             notBefore: failures.notBefore(subscription.resource, at: now))
     }

@@ -15,8 +15,9 @@
 /// - What has been learned to be costly stays in force until a cheaper path has held: for 3 s, facts are the worst of both
 ///   (``PathFacts/joined(with:)``), also across an outage. So is the end of a constraint or of roaming, not only of a meter.
 ///   The return from an outage to what was there before is not cheaper, and nothing waits.
-/// - Every change of facts counts for flapping and begins the stability anew, but the first path ever known is no change: it
-///   takes effect at once, offline included.
+/// - Every change of facts counts for flapping and begins the stability anew, with two exceptions. The first path ever known
+///   takes effect at once, offline included. And another network with the same facts is no change, since the gateways of one
+///   that has just been joined come in one by one.
 /// - While the path flaps, upgrades wait whatever the change was; what is not an upgrade (a first picture, a revalidation of
 ///   what is shown, what a tap asked for) does not. The wait doubles with each further change and starts over once there
 ///   have been fewer than 3 in 30 s.
@@ -92,7 +93,14 @@ struct PathTiming: Sendable {
     mutating func observe(_ facts: PathFacts, at now: Duration) {
         advance(to: now)
         guard facts != observed else { return }
+        let isAnotherNetworkOnly = facts == observed.over(facts.network)
         observed = facts
+        guard !isAnotherNetworkOnly else {
+            fetching.network = facts.network
+            displaying.network = facts.network
+            lastOnline?.network = facts.network
+            return
+        }
         let isFirst = !hasBeenKnown
         hasBeenKnown = hasBeenKnown || facts.status != .unknown
         let holdTime = isFirst ? nil : countChange(at: now)
@@ -144,6 +152,13 @@ struct PathTiming: Sendable {
 }
 
 extension PathFacts {
+    /// The same facts over another network.
+    fileprivate func over(_ network: String?) -> PathFacts {
+        var facts = self
+        facts.network = network
+        return facts
+    }
+
     /// The worst of two paths that are online: the facts of `other`, made no cheaper than these.
     func joined(with other: PathFacts) -> PathFacts {
         var facts = other

@@ -42,7 +42,7 @@ public final class PolicyAdvisor: Sendable {
         let timeline = Timeline(clock)
         let core = AdvisorCore(timeline: timeline) { now in
             AdvisorModel(
-                policy: policy, preferences: preferences.current, budget: budget?.facts, logCapacity: logCapacity,
+                policy: policy, preferences: preferences.current, budget: budget?.snapshot, logCapacity: logCapacity,
                 at: now)
         }
         self.core = core
@@ -60,7 +60,7 @@ public final class PolicyAdvisor: Sendable {
         if let budget {
             tasks.append(
                 Task {
-                    for await facts in budget.changes() { core.take { model, _ in model.budget = facts } }
+                    for await snapshot in budget.snapshots() { core.take { model, _ in model.budget = snapshot } }
                 })
             tasks.append(
                 Task {
@@ -91,7 +91,7 @@ public final class PolicyAdvisor: Sendable {
             var hasLadder = false
             for await ladder in ladders.ladders(of: resource) {
                 hasLadder = true
-                core.take { model, _ in model.setLadder(ladder, for: id) }
+                core.setLadder(ladder, for: id)
             }
             if !hasLadder { continuation.finish() }
         }
@@ -104,6 +104,10 @@ public final class PolicyAdvisor: Sendable {
 
     /// The path as it was last seen, without delays.
     public var path: PathFacts { core.read { $0.timing.observed } }
+
+    /// The present moment on the time line of ``Condition/notBefore(_:)`` and ``Condition/stable(until:)``: the time since the
+    /// advisor began.
+    public var now: Duration { core.timeline.now() }
 
     /// How many transfers may run at once.
     public var admission: Admission { core.admissions.value }

@@ -1,4 +1,5 @@
 import Glibc
+import Synchronization
 
 /// Bytes set aside for a transfer that is about to begin. Settle it once, by ``DataBudget/commit(_:used:)`` or
 /// ``DataBudget/release(_:)``.
@@ -42,21 +43,24 @@ public enum BudgetError: Error, Sendable, Hashable, CustomStringConvertible {
 public final class DataBudget: Sendable {
     /// Bytes a period.
     public let limit: Int64
-    /// Bytes assumed for a transfer of unknown size.
-    public let reserve: Int64
+    /// Bytes assumed for a transfer of unknown size: ``BudgetFacts/reserve``.
+    public let assumedSize: Int64
     /// When it counts anew.
     public let period: BillingPeriod
 
     private let document: StoredDocument<BudgetLedger>
+    /// For which resource this process has set bytes aside, by the reservation's name. Entered before the ledger and removed
+    /// after it: a name the ledger does not have counts for nothing.
+    private let holders = Mutex<[String: ResourceID]>([:])
     private let now: @Sendable () -> Int
 
     /// The budget of an application, in `$XDG_STATE_HOME/APPLICATION/data-budget` (`~/.local/state` stands in for a variable
     /// that is unset, empty or no absolute path).
     public convenience init(
-        application: String, limit: Int64, reserve: Int64, period: BillingPeriod
+        application: String, limit: Int64, assumedSize: Int64, period: BillingPeriod
     ) throws(StoreError) {
         let path = try XDG.state.path(application: application, file: "data-budget")
-        try self.init(path: path, limit: limit, reserve: reserve, period: period)
+        try self.init(path: path, limit: limit, assumedSize: assumedSize, period: period)
     }
 
     /// A budget in a file of your choice.
@@ -64,15 +68,15 @@ public final class DataBudget: Sendable {
     /// - Parameters:
     ///   - path: the file; its folder is created.
     ///   - limit: bytes a period; below zero counts as zero.
-    ///   - reserve: bytes assumed for a transfer of unknown size; below zero counts as zero.
+    ///   - assumedSize: bytes assumed for a transfer of unknown size; below zero counts as zero.
     ///   - period: when it counts anew.
     ///   - now: the present moment in seconds since 1 January 1970 UTC; the system's clock by default.
     public init(
-        path: String, limit: Int64, reserve: Int64, period: BillingPeriod,
+        path: String, limit: Int64, assumedSize: Int64, period: BillingPeriod,
         now: @escaping @Sendable () -> Int = { time(nil) }
     ) throws(StoreError) {
         self.limit = max(0, limit)
-        self.reserve = max(0, reserve)
+        self.assumedSize = max(0, assumedSize)
         self.period = period
         self.now = now
         document = try StoredDocument(path: path, format: .ledger(limit: max(0, limit)) { period.start(at: now()) })
@@ -85,26 +89,42 @@ public final class DataBudget: Sendable {
     public var problem: StoreProblem? { document.problem }
 
     /// What remains now.
-    public var facts: BudgetFacts { facts(of: document.value) }
+    public var facts: BudgetFacts { snapshot.facts }
 
     /// What remains, now and after every change of any process. Each call makes a sequence of its own, which keeps the budget
     /// alive.
     public func changes() -> some AsyncSequence<BudgetFacts, Never> & Sendable {
-        document.stream(keeping: self).map { [self] in facts(of: $0) }
+        snapshots().map(\.facts)
+    }
+
+    /// What remains, and for whom this process has set bytes aside.
+    var snapshot: BudgetSnapshot { snapshot(of: document.value) }
+
+    /// The same as ``changes()``, for an advisor.
+    func snapshots() -> some AsyncSequence<BudgetSnapshot, Never> & Sendable {
+        document.stream(keeping: self).map { [self] in snapshot(of: $0) }
     }
 
     /// Sets bytes aside.
     ///
+    /// - Parameters:
+    ///   - bytes: how many.
+    ///   - resource: what they are for. Decisions of this process about that resource go on as if the bytes still remained, so
+    ///     that a transfer is not called off because of what was set aside for it.
     /// - Throws: ``BudgetError/exhausted(remaining:wanted:)`` if less remains; then nothing is set aside.
-    public func reserve(_ bytes: Int64) throws(BudgetError) -> BudgetReservation {
+    public func reserve(_ bytes: Int64, for resource: ResourceID? = nil) throws(BudgetError) -> BudgetReservation {
         guard bytes >= 0 else { throw .negative(bytes) }
         let id = String(UInt64.random(in: .min ... .max), radix: 16)
+        var isKept = false
+        holders.withLock { $0[id] = resource }
+        defer { if !isKept { _ = holders.withLock { $0.removeValue(forKey: id) } } }
         let (period, remaining) = try update { ledger in
             let remaining = self.limit.subtractingSaturated(ledger.counted)
             if remaining >= bytes { ledger.reservations[id] = bytes }
             return (ledger.period, remaining)
         }
         guard remaining >= bytes else { throw .exhausted(remaining: max(0, remaining), wanted: bytes) }
+        isKept = true
         return BudgetReservation(bytes: bytes, id: id, period: period)
     }
 
@@ -146,6 +166,7 @@ public final class DataBudget: Sendable {
             if isKnown { ledger.spent = ledger.spent.addingSaturated(bytes) }
             return isKnown
         }
+        _ = holders.withLock { $0.removeValue(forKey: reservation.id) }
         guard isKnown else { throw .alreadySettled }
     }
 
@@ -161,10 +182,33 @@ public final class DataBudget: Sendable {
         }
     }
 
-    private func facts(of ledger: BudgetLedger) -> BudgetFacts {
+    private func snapshot(of ledger: BudgetLedger) -> BudgetSnapshot {
         var ledger = ledger
         ledger.begin(period.start(at: now()))
-        return BudgetFacts(remaining: max(0, limit.subtractingSaturated(ledger.counted)), reserve: reserve)
+        var held: [ResourceID: Int64] = [:]
+        for (id, resource) in holders.withLock({ $0 }) {
+            if let bytes = ledger.reservations[id] {
+                held[resource] = held[resource, default: 0].addingSaturated(bytes)
+            }
+        }
+        return BudgetSnapshot(
+            remaining: limit.subtractingSaturated(ledger.counted), assumedSize: assumedSize, held: held)
+    }
+}
+
+/// What a budget looks like to one process.
+struct BudgetSnapshot: Sendable, Equatable {
+    /// What remains after all that is spent and set aside; below zero if it was overdrawn.
+    var remaining: Int64
+    var assumedSize: Int64
+    /// What this process has set aside, by resource.
+    var held: [ResourceID: Int64] = [:]
+
+    var facts: BudgetFacts { BudgetFacts(remaining: max(0, remaining), reserve: assumedSize) }
+
+    /// What remains for a resource: what was set aside for it counts as remaining.
+    func facts(for resource: ResourceID) -> BudgetFacts {
+        BudgetFacts(remaining: max(0, remaining.addingSaturated(held[resource] ?? 0)), reserve: assumedSize)
     }
 }
 

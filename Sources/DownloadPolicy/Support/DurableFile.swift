@@ -20,6 +20,8 @@ struct DurableFile: Sendable {
 
     init(path: String, patience: Duration = .seconds(10)) {
         self.patience = patience
+        // A link is followed once, or replacing it would cut off whoever keeps the file elsewhere.
+        let path = Self.target(of: path) ?? path
         if let slash = path.lastIndex(of: "/") {
             let directory = String(path[..<slash])
             self.directory = directory.isEmpty ? "/" : directory
@@ -28,6 +30,12 @@ struct DurableFile: Sendable {
             directory = "."
             name = path
         }
+    }
+
+    private static func target(of path: String) -> String? {
+        guard let target = realpath(path, nil) else { return nil }
+        defer { free(target) }
+        return String(cString: target)
     }
 
     /// The bytes; `nil` if there is no file.
