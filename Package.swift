@@ -1,16 +1,28 @@
 // swift-tools-version: 6.2
+
 import PackageDescription
 
 let package = Package(
     name: "swift-reachability",
     products: [
-        .library(name: "DownloadPolicy", targets: ["DownloadPolicy"])
+        .library(name: "Reachability", targets: ["Reachability"]),
+        .library(name: "DownloadPolicy", targets: ["DownloadPolicy"]),
+        .executable(name: "reach", targets: ["reach"]),
     ],
     targets: [
-        .target(name: "DownloadPolicy"),
+        .systemLibrary(
+            name: "CNetlink",
+            pkgConfig: "libnl-route-3.0",
+            providers: [.apt(["libnl-3-dev", "libnl-route-3-dev"])]
+        ),
+        .target(name: "Netlink", dependencies: ["CNetlink"]),
+        .target(name: "Reachability", dependencies: ["Netlink"]),
+        .target(name: "DownloadPolicy", dependencies: ["Reachability"]),
+        .executableTarget(name: "reach", dependencies: ["Reachability"], path: "Examples/reach"),
         .executableTarget(
             name: "policy-store-helper", dependencies: ["DownloadPolicy"], path: "Tests/PolicyStoreHelper"),
-        .testTarget(name: "DownloadPolicyTests", dependencies: ["DownloadPolicy", "policy-store-helper"]),
+        .testTarget(
+            name: "DownloadPolicyTests", dependencies: ["DownloadPolicy", "Reachability", "policy-store-helper"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -1,0 +1,63 @@
+import CNetlink
+import Glibc
+
+/// The kernel itself, in the network namespace of the thread that opens it.
+package struct LiveFeed: NetlinkFeed {
+    private let devices: DeviceTree
+    private let resolverPath: String
+
+    /// - Parameters: where to look for device files and for the resolver's configuration; a test gives its own.
+    package init(devices: DeviceTree = DeviceTree(), resolverPath: String = "/etc/resolv.conf") {
+        self.devices = devices
+        self.resolverPath = resolverPath
+    }
+
+    package func open(watching destinations: [IPAddress]) throws(NetlinkError) -> sending any NetlinkConversation {
+        try LiveConversation(watching: destinations, devices: devices, resolverPath: resolverPath)
+    }
+}
+
+/// Two rtnetlink sockets, a timer that a resume from suspend cancels, and an eye on resolv.conf.
+private final class LiveConversation: NetlinkConversation {
+    private let doorbell: DoorbellSocket
+    private var requests: RequestSocket
+    private var suspend: SuspendWatch
+    private let resolver: ResolverFile
+    private let devices: DeviceTree
+    let doorbells: [CInt]
+
+    init(watching destinations: [IPAddress], devices: DeviceTree, resolverPath: String) throws(NetlinkError) {
+        doorbell = try DoorbellSocket(watching: destinations)
+        requests = try RequestSocket()
+        suspend = try SuspendWatch()
+        resolver = try ResolverFile(path: resolverPath)
+        self.devices = devices
+        doorbells = [doorbell.descriptor, suspend.descriptor, resolver.descriptor]
+    }
+
+    var deafness: NetlinkError? { doorbell.deafness }
+
+    func watch(_ destinations: [IPAddress]) throws(NetlinkError) { try doorbell.watch(destinations) }
+
+    func drain(_ doorbell: CInt, into events: inout [NetlinkEvent]) throws(NetlinkError) -> Bool {
+        switch doorbell {
+        case suspend.descriptor:
+            if suspend.hasSlept() { events.append(.resumed) }
+        case resolver.descriptor:
+            if resolver.hasChanged() { events.append(.resolver) }
+        default:
+            return try self.doorbell.drain(into: &events)
+        }
+        return false
+    }
+
+    func links() throws(NetlinkError) -> Dump<LinkMessage> { try requests.links() }
+
+    func addresses() throws(NetlinkError) -> Dump<AddressMessage> { try requests.addresses() }
+
+    func lookUp(_ queries: [RouteQuery]) throws(NetlinkError) -> [RouteAnswer] { try requests.lookUp(queries) }
+
+    func device(of link: LinkMessage) -> DeviceFacts { devices.facts(of: link) }
+
+    func nameservers() -> [IPAddress] { resolver.nameservers() }
+}

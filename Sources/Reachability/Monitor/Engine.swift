@@ -1,0 +1,243 @@
+import Netlink
+
+/// The conversation with the kernel and what is known from it. Whoever holds the lock around it uses it, one at a time.
+struct Engine {
+    private let configuration: ReachabilityMonitor.Configuration
+    private let feed: any NetlinkFeed
+    private var conversation: any NetlinkConversation
+    private var state: MachineState
+    /// The last path to everywhere.
+    private(set) var lastPath = NetworkPath.unknown
+    private var watches: [IPAddress: Watch] = [:]
+    private var events: [NetlinkEvent] = []
+    private var needsSnapshot = false
+    private var failure: NetlinkError?
+    /// Turns in a row that left something waiting.
+    private var unfinishedTurns = 0
+    private(set) var statistics: ReachabilityMonitor.Statistics
+
+    /// Opens the conversation, takes the first snapshot, and asks for the first path.
+    init(
+        _ configuration: ReachabilityMonitor.Configuration, _ feed: any NetlinkFeed,
+        continuing statistics: ReachabilityMonitor.Statistics
+    ) throws(NetlinkError) {
+        self.statistics = statistics
+        self.configuration = configuration
+        self.feed = feed
+        conversation = try feed.open(watching: configuration.probes)
+        state = MachineState(rules: configuration.rules)
+        try takeSnapshot()
+        lastPath = try path(to: everywhere)
+    }
+
+    /// An address that somebody wants to know the path to.
+    private struct Watch {
+        var users: Int
+        var path: NetworkPath
+    }
+
+    /// Where to wait. Nowhere while the conversation is broken: its descriptors might ring without an end.
+    var doorbells: [CInt] { failure == nil ? conversation.doorbells : [] }
+
+    /// How long to wait for a doorbell at most; `nil` while there is nothing to wait for but doorbells.
+    var patience: Duration? {
+        conversation.deafness != nil || failure != nil || needsSnapshot ? configuration.pollInterval : nil
+    }
+
+    // MARK: Turns
+
+    private static let patienceWithFloods = 8
+
+    /// What one turn came to.
+    struct Outcome {
+        let cause: Cause
+        let changes: [Change]
+        /// The path to everywhere, changed or not.
+        let path: NetworkPath
+    }
+
+    /// Takes in what the doorbells brought and, if that can have changed an answer, asks again.
+    ///
+    /// Something may be left at a doorbell that many were waiting at; then it goes on ringing.
+    mutating func turn(ringing: [CInt], poll: Bool, refresh: Bool) -> Outcome {
+        let cause = takeIn(ringing: ringing, poll: poll, refresh: refresh)
+        return Outcome(cause: cause, changes: cause.isEmpty ? [] : changes(), path: lastPath)
+    }
+
+    private mutating func takeIn(ringing: [CInt], poll: Bool, refresh: Bool) -> Cause {
+        do throws(NetlinkError) {
+            var cause: Cause = []
+            if failure != nil {
+                try reopen()
+                cause.insert(.failure)
+            }
+            var isUnfinished = false
+            events.removeAll(keepingCapacity: true)
+            for doorbell in ringing where conversation.doorbells.contains(doorbell) {
+                if try conversation.drain(doorbell, into: &events) { isUnfinished = true }
+            }
+            for event in events { cause.formUnion(take(event)) }
+            if poll { cause.insert(.poll) }
+            if refresh { cause.insert(.refresh) }
+            if !cause.isDisjoint(with: [.overrun, .resume, .poll, .refresh]) { needsSnapshot = true }
+            unfinishedTurns = isUnfinished ? unfinishedTurns + 1 : 0
+            // After an overrun the kernel goes on losing messages until the queue has been empty, so that comes first; but a
+            // flood without an end must not keep the answers for ever.
+            if needsSnapshot, unfinishedTurns % Self.patienceWithFloods == 0 {
+                try takeSnapshot()
+                needsSnapshot = needsSnapshot || isUnfinished
+            }
+            return cause
+        } catch {
+            failure = error
+            return .failure
+        }
+    }
+
+    /// The conversation broke off: an unheard-of error on a socket. A new one starts from a new snapshot.
+    private mutating func reopen() throws(NetlinkError) {
+        conversation = try feed.open(watching: watched)
+        try takeSnapshot()
+        failure = nil
+        statistics.reopenings += 1
+    }
+
+    private mutating func takeSnapshot() throws(NetlinkError) {
+        let links = try conversation.links()
+        let addresses = try conversation.addresses()
+        state.replace(
+            links: links.elements, addresses: addresses.elements, nameservers: conversation.nameservers(),
+            device: conversation.device)
+        // Interrupted to the end: what came is used, and the next turn looks again.
+        needsSnapshot = links.isInterrupted || addresses.isInterrupted
+        if needsSnapshot { statistics.interruptedDumps += 1 }
+        statistics.snapshots += 1
+    }
+
+    /// What an event changes; empty if it can't have changed an answer.
+    private mutating func take(_ event: NetlinkEvent) -> Cause {
+        switch event {
+        case .link(let link):
+            return state.update(link, device: conversation.device) ? .link : []
+        case .linkGone(let index):
+            return state.removeLink(index) ? .link : []
+        case .address(let address):
+            return state.update(address) ? .address : []
+        case .addressGone(let address):
+            return state.remove(address) ? .address : []
+        case .routing(.route): return .route
+        case .routing(.rule): return .rule
+        case .routing(.nexthop): return .nexthop
+        case .wireless(let index):
+            let indices = index.map { [$0] } ?? Array(state.links.keys)
+            let changed = indices.filter { state.refreshDevice($0, device: conversation.device) }
+            return changed.isEmpty ? [] : .wireless
+        case .resolver:
+            return state.update(nameservers: conversation.nameservers()) ? .resolver : []
+        case .overrun:
+            statistics.overruns += 1
+            return .overrun
+        case .resumed:
+            statistics.resumes += 1
+            return .resume
+        case .skipped(let reason):
+            switch reason {
+            case .forged: statistics.forgedMessages += 1
+            case .malformed: statistics.malformedMessages += 1
+            case .partial, .unknown: statistics.irrelevantMessages += 1
+            }
+            return []
+        }
+    }
+
+    // MARK: Asking
+
+    /// Asks the kernel for the present path to a destination.
+    mutating func path(to destination: Destination) throws(NetlinkError) -> NetworkPath {
+        path(to: destination, try ask(for: destination))
+    }
+
+    mutating func explanation(of address: IPAddress?) throws(NetlinkError) -> Explanation {
+        let destination = address.map { .address($0) } ?? everywhere
+        let lookups = try ask(for: destination, isThorough: true)
+        return Explainer(state: state, lookups: lookups, path: path(to: destination, lookups)).explanation()
+    }
+
+    private var everywhere: Destination { .anywhere(probes: configuration.probes) }
+
+    private mutating func ask(for destination: Destination, isThorough: Bool = false) throws(NetlinkError) -> Lookups {
+        statistics.evaluations += 1
+        let questions = Questions(destination, state, isThorough: isThorough)
+        return Lookups(questions, try conversation.lookUp(questions.queries))
+    }
+
+    private func path(to destination: Destination, _ lookups: Lookups) -> NetworkPath {
+        var path = PathEvaluator(state: state, destination: destination, lookups: lookups).path()
+        if let deafness = conversation.deafness { path.updates = .polling(because: deafness) }
+        return path
+    }
+
+    /// A path that is another one than before: to everywhere, or to an address.
+    struct Change {
+        let address: IPAddress?
+        let last: NetworkPath
+        let path: NetworkPath
+    }
+
+    /// Asks again for everything that somebody wants to know.
+    private mutating func changes() -> [Change] {
+        var changes: [Change] = []
+        let path = path(to: everywhere, after: lastPath)
+        if path != lastPath {
+            changes.append(Change(address: nil, last: lastPath, path: path))
+            lastPath = path
+        }
+        for (address, watch) in watches {
+            let path = self.path(to: .address(address), after: watch.path)
+            guard path != watch.path else { continue }
+            changes.append(Change(address: address, last: watch.path, path: path))
+            watches[address]?.path = path
+        }
+        statistics.changes += changes.count
+        return changes
+    }
+
+    /// Where the kernel can't be asked, the last path, marked as stale.
+    private mutating func path(to destination: Destination, after last: NetworkPath) -> NetworkPath {
+        do throws(NetlinkError) {
+            if let failure { throw failure }
+            return try path(to: destination)
+        } catch {
+            failure = error
+            var path = last
+            path.updates = .stale(because: error)
+            return path
+        }
+    }
+
+    private var watched: [IPAddress] { configuration.probes + watches.keys }
+
+    /// Makes routes that cover an address ring, until ``unwatch(_:)`` has been called as often.
+    ///
+    /// - Returns: the last path to it.
+    mutating func watch(_ address: IPAddress) throws(NetlinkError) -> NetworkPath {
+        if let watch = watches[address] {
+            watches[address]?.users += 1
+            return watch.path
+        }
+        // The filter first, so that no change is missed between the question and the watch.
+        try conversation.watch(watched + [address])
+        let path = try path(to: .address(address))
+        watches[address] = Watch(users: 1, path: path)
+        return path
+    }
+
+    mutating func unwatch(_ address: IPAddress) {
+        guard let watch = watches[address] else { return }
+        watches[address]?.users -= 1
+        if watch.users > 1 { return }
+        watches[address] = nil
+        // A filter that is too wide costs a wake-up now and then; the next change of the watches narrows it.
+        try? conversation.watch(watched)
+    }
+}

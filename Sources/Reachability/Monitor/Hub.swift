@@ -1,0 +1,277 @@
+import Netlink
+import Synchronization
+
+/// Who listens, what they have been told, and whether there is a session: all that outlives a session.
+///
+/// Nothing is delivered under its lock, because the handler of a stream that is being cancelled takes it, too. The one exception
+/// is the first element of a new stream, sent before anybody has the stream: there is no task to wake and none to be cancelled,
+/// and nothing that the reader publishes can come before it.
+final class Hub: Sendable {
+    let executor = ReaderExecutor()
+    private let configuration: ReachabilityMonitor.Configuration
+    private let feed: any NetlinkFeed
+    /// Held while a session is being opened, so that there is never more than one.
+    private let opening = Mutex(())
+    private let state = Mutex(State())
+
+    /// What is known of one destination, and who wants to know.
+    private struct Channel {
+        var path = NetworkPath.unknown
+        var subscribers: [ObjectIdentifier: Subscriber<NetworkPath>] = [:]
+        /// Subscribers that are about to be listed.
+        var arrivals = 0
+
+        mutating func join(_ subscriber: Subscriber<NetworkPath>) {
+            subscriber.send(path)
+            subscribers[ObjectIdentifier(subscriber)] = subscriber
+        }
+    }
+
+    private struct State {
+        var session: Session?
+        /// The program called `start`.
+        var isStarted = false
+        /// Questions under way, which need the session for as long as they take.
+        var questions = 0
+        var everywhere = Channel()
+        var addresses: [IPAddress: Channel] = [:]
+        var transitions: [ObjectIdentifier: Subscriber<Transition>] = [:]
+        var refreshers: [CheckedContinuation<NetworkPath, any Error>] = []
+        /// Of the sessions that are over.
+        var statistics = ReachabilityMonitor.Statistics()
+
+        /// Takes the session out if nobody needs it.
+        mutating func takeSessionIfIdle() -> Session? {
+            let isNeeded =
+                isStarted || questions > 0 || !everywhere.subscribers.isEmpty || !addresses.isEmpty
+                || !transitions.isEmpty
+            if isNeeded { return nil }
+            defer { session = nil }
+            return session
+        }
+    }
+
+    init(configuration: ReachabilityMonitor.Configuration, feed: any NetlinkFeed) {
+        self.configuration = configuration
+        self.feed = feed
+    }
+
+    var currentPath: NetworkPath { state.withLock { $0.everywhere.path } }
+
+    var statistics: ReachabilityMonitor.Statistics {
+        let (session, past) = state.withLock { ($0.session, $0.statistics) }
+        return session?.statistics ?? past
+    }
+
+    // MARK: Start and stop
+
+    func start() throws(NetlinkError) { _ = try open { $0.isStarted = true } }
+
+    /// Opens a session if there is none, and runs `reason` in the same breath, so that the session can't end in between.
+    private func open(_ reason: @Sendable (inout State) -> Void) throws(NetlinkError) -> Session {
+        try opening.withLock { _ throws(NetlinkError) in
+            let (present, past) = state.withLock { state in
+                if state.session != nil { reason(&state) }
+                return (state.session, state.statistics)
+            }
+            if let present { return present }
+            let session = try Session(configuration, feed, continuing: past)
+            state.withLock { state in
+                reason(&state)
+                state.session = session
+                state.everywhere.path = session.firstPath
+            }
+            do throws(NetlinkError) {
+                try session.startReader(reportingTo: self)
+            } catch {
+                stop()
+                throw error
+            }
+            return session
+        }
+    }
+
+    func stop() {
+        let old = state.withLock { state in
+            let old = state
+            state.session = nil
+            state.isStarted = false
+            state.everywhere.subscribers = [:]
+            state.addresses = [:]
+            state.transitions = [:]
+            state.refreshers = []
+            return old
+        }
+        for channel in [old.everywhere] + old.addresses.values {
+            for subscriber in channel.subscribers.values { subscriber.finish() }
+        }
+        for subscriber in old.transitions.values { subscriber.finish() }
+        for refresher in old.refreshers { refresher.resume(throwing: CancellationError()) }
+        end(old.session)
+    }
+
+    /// The monitor itself has gone; those who still iterate may go on.
+    func release() {
+        end(
+            state.withLock { state in
+                state.isStarted = false
+                return state.takeSessionIfIdle()
+            })
+    }
+
+    private func end(_ session: Session?) {
+        guard let statistics = session?.end() else { return }
+        state.withLock { $0.statistics = statistics }
+    }
+
+    // MARK: Questions
+
+    /// Keeps a session open until ``endQuestion()``.
+    func beginQuestion() throws(NetlinkError) -> Session { try open { $0.questions += 1 } }
+
+    func endQuestion() {
+        end(
+            state.withLock { state in
+                state.questions -= 1
+                return state.takeSessionIfIdle()
+            })
+    }
+
+    /// Has `body` look at the state while there is a session; `false` where there can't be one.
+    private func question(_ body: @Sendable (inout State) -> Bool) -> Bool {
+        guard (try? beginQuestion()) != nil else { return false }
+        defer { endQuestion() }
+        return state.withLock { body(&$0) }
+    }
+
+    func refresh() async throws -> NetworkPath {
+        let session = try beginQuestion()
+        defer { endQuestion() }
+        return try await withCheckedThrowingContinuation { continuation in
+            let isPresent = state.withLock { state in
+                guard state.session === session else { return false }
+                state.refreshers.append(continuation)
+                return true
+            }
+            if isPresent { session.ring() } else { continuation.resume(throwing: CancellationError()) }
+        }
+    }
+
+    /// Those who wait for a session's reader to look afresh.
+    func takeRefreshers(of session: Session) -> [CheckedContinuation<NetworkPath, any Error>] {
+        state.withLock { state in
+            guard state.session === session else { return [] }
+            defer { state.refreshers = [] }
+            return state.refreshers
+        }
+    }
+}
+
+// MARK: - Subscribers to paths
+
+extension Hub {
+    /// Sends the present path, then every change.
+    func add(_ subscriber: Subscriber<NetworkPath>) {
+        let isListed = question { state in
+            guard state.session != nil else { return false }
+            state.everywhere.join(subscriber)
+            return true
+        }
+        if !isListed { subscriber.finish() }
+    }
+
+    /// Sends the present path to an address, then every change.
+    func add(_ subscriber: Subscriber<NetworkPath>, to address: IPAddress) {
+        guard let session = try? beginQuestion() else { return subscriber.finish() }
+        defer { endQuestion() }
+        // The channel first: a change that the reader publishes as soon as the address is watched must find it.
+        state.withLock { $0.addresses[address, default: Channel()].arrivals += 1 }
+        defer { abandon(address) }
+        let path = try? session.watch(address)
+        let isListed = state.withLock { state in
+            state.addresses[address]?.arrivals -= 1
+            guard let path, state.session === session, var channel = state.addresses[address] else { return false }
+            if channel.path == .unknown { channel.path = path }
+            channel.join(subscriber)
+            state.addresses[address] = channel
+            return true
+        }
+        if !isListed { subscriber.finish() }
+    }
+
+    func remove(_ subscriber: Subscriber<NetworkPath>) {
+        end(
+            state.withLock { state in
+                state.everywhere.subscribers[ObjectIdentifier(subscriber)] = nil
+                return state.takeSessionIfIdle()
+            })
+    }
+
+    func remove(_ subscriber: Subscriber<NetworkPath>, from address: IPAddress) {
+        let wasListed = state.withLock { state in
+            state.addresses[address]?.subscribers.removeValue(forKey: ObjectIdentifier(subscriber)) != nil
+        }
+        if wasListed { abandon(address) }
+    }
+
+    /// Stops watching an address that nobody wants to know about any more.
+    private func abandon(_ address: IPAddress) {
+        let (watcher, idle) = state.withLock { state -> (Session?, Session?) in
+            guard let channel = state.addresses[address], channel.subscribers.isEmpty, channel.arrivals == 0 else {
+                return (nil, nil)
+            }
+            state.addresses[address] = nil
+            return (state.session, state.takeSessionIfIdle())
+        }
+        watcher?.unwatch(address)
+        end(idle)
+    }
+
+    /// Tells everybody. Called by the reader of a session, which no longer counts once it has been replaced.
+    func publish(_ changes: [Engine.Change], _ cause: Cause, by session: Session) {
+        for change in changes {
+            let audience = state.withLock {
+                state -> (paths: [Subscriber<NetworkPath>], logs: [Subscriber<Transition>])? in
+                guard state.session === session else { return nil }
+                guard let address = change.address else {
+                    state.everywhere.path = change.path
+                    let isTransition = change.path.status != change.last.status
+                    return (
+                        Array(state.everywhere.subscribers.values), isTransition ? Array(state.transitions.values) : []
+                    )
+                }
+                guard state.addresses[address] != nil else { return nil }
+                state.addresses[address]?.path = change.path
+                return (state.addresses[address].map { Array($0.subscribers.values) } ?? [], [])
+            }
+            guard let audience else { continue }
+            for subscriber in audience.paths { subscriber.send(change.path) }
+            if audience.logs.isEmpty { continue }
+            let transition = Transition(from: change.last, to: change.path, cause: cause)
+            for subscriber in audience.logs { subscriber.send(transition) }
+        }
+    }
+}
+
+// MARK: - Subscribers to transitions
+
+extension Hub {
+    /// A stream of transitions begins with the one from `unknown` to the present state.
+    func add(_ subscriber: Subscriber<Transition>) {
+        let isListed = question { state in
+            guard state.session != nil else { return false }
+            subscriber.send(Transition(from: .unknown, to: state.everywhere.path, cause: .start))
+            state.transitions[ObjectIdentifier(subscriber)] = subscriber
+            return true
+        }
+        if !isListed { subscriber.finish() }
+    }
+
+    func remove(_ subscriber: Subscriber<Transition>) {
+        end(
+            state.withLock { state in
+                state.transitions[ObjectIdentifier(subscriber)] = nil
+                return state.takeSessionIfIdle()
+            })
+    }
+}

@@ -1,0 +1,135 @@
+import Glibc
+import Netlink
+import Synchronization
+
+/// One run of the monitor: an open conversation with the kernel, and the thread that waits at its doorbells.
+final class Session: Sendable {
+    /// The lock is held while the kernel is being asked, never while something is delivered. `nil` once the session is over.
+    private let engine: Mutex<Engine?>
+    private let wake: WakeDescriptor
+    private let poller: Mutex<Poller>
+    private let isOver = Atomic(false)
+    /// The path that was there when the session was opened.
+    let firstPath: NetworkPath
+
+    init(
+        _ configuration: ReachabilityMonitor.Configuration, _ feed: any NetlinkFeed,
+        continuing statistics: ReachabilityMonitor.Statistics
+    ) throws(NetlinkError) {
+        wake = try WakeDescriptor()
+        let poller = try Poller()
+        let engine = try Engine(configuration, feed, continuing: statistics)
+        firstPath = engine.lastPath
+        self.engine = Mutex(engine)
+        self.poller = Mutex(poller)
+    }
+
+    /// Ends the session: descriptors are closed when this returns, the thread ends by itself. It is not waited for, because the
+    /// caller may be what the thread is waiting for: a cancellation handler, or a job on the thread itself.
+    func end() -> ReachabilityMonitor.Statistics? {
+        isOver.store(true, ordering: .releasing)
+        wake.ring()
+        return engine.withLock { engine in
+            defer { engine = nil }
+            return engine?.statistics
+        }
+    }
+
+    var statistics: ReachabilityMonitor.Statistics? { engine.withLock { $0?.statistics } }
+
+    /// Has the reader look whether somebody wants something.
+    func ring() { wake.ring() }
+
+    /// Asks on the calling thread; `nil` once the session is over.
+    func path(to destination: Destination) throws(NetlinkError) -> NetworkPath? {
+        try engine.withLock { engine throws(NetlinkError) in try engine?.path(to: destination) }
+    }
+
+    /// Asks on the calling thread, and keeps what was said; `nil` once the session is over.
+    func explanation(of address: IPAddress?) throws(NetlinkError) -> Explanation? {
+        try engine.withLock { engine throws(NetlinkError) in try engine?.explanation(of: address) }
+    }
+
+    /// The present path to an address that is watched from now on; `nil` once the session is over.
+    func watch(_ address: IPAddress) throws(NetlinkError) -> NetworkPath? {
+        try engine.withLock { engine throws(NetlinkError) in try engine?.watch(address) }
+    }
+
+    func unwatch(_ address: IPAddress) { engine.withLock { $0?.unwatch(address) } }
+
+    // MARK: The reader
+
+    /// Starts the thread that reports to `hub`.
+    func startReader(reportingTo hub: Hub) throws(NetlinkError) {
+        let context = Unmanaged.passRetained(ReaderContext(session: self, hub: hub))
+        var thread = pthread_t()
+        let error = pthread_create(&thread, nil, runReader, context.toOpaque())
+        guard error == 0 else {
+            context.release()
+            throw NetlinkError(.createThread, errno: error)
+        }
+        pthread_detach(thread)
+    }
+
+    fileprivate func read(reportingTo hub: Hub) {
+        hub.executor.adopt(wake: wake)
+        // Nobody else ever asks for this lock.
+        poller.withLock { poller in
+            var isBusy = false
+            while !isOver.load(ordering: .acquiring), turn(&poller, &isBusy, hub) {}
+        }
+        hub.executor.resign()
+    }
+
+    /// Waits for something to happen, and deals with it; `false` once the session is over.
+    private func turn(_ poller: inout Poller, _ isBusy: inout Bool, _ hub: Hub) -> Bool {
+        // A broken conversation has no doorbells for a turn, so that those of the next one are taken for new, whatever numbers
+        // they have.
+        guard let (doorbells, patience) = engine.withLock({ engine in engine.map { ($0.doorbells, $0.patience) } })
+        else {
+            return false
+        }
+        poller.watch([wake.descriptor] + doorbells)
+        let ringing = poller.wait(for: isBusy ? .zero : patience)
+
+        var refreshers: [CheckedContinuation<NetworkPath, any Error>] = []
+        if ringing.descriptors.contains(wake.descriptor) {
+            wake.silence()
+            refreshers = hub.takeRefreshers(of: self)
+        }
+        let isPoll = ringing.hasTimedOut && !isBusy
+        if isPoll || !refreshers.isEmpty || ringing.descriptors.contains(where: { $0 != wake.descriptor }) {
+            let outcome = engine.withLock { engine in
+                engine?.turn(ringing: ringing.descriptors, poll: isPoll, refresh: !refreshers.isEmpty)
+            }
+            if let outcome { hub.publish(outcome.changes, outcome.cause, by: self) }
+            for refresher in refreshers {
+                if let outcome {
+                    refresher.resume(returning: outcome.path)
+                } else {
+                    refresher.resume(throwing: CancellationError())
+                }
+            }
+        }
+        isBusy = hub.executor.runJobs()
+        return true
+    }
+}
+
+/// What the thread is handed: it keeps both alive until it ends.
+private final class ReaderContext: Sendable {
+    let session: Session
+    let hub: Hub
+
+    init(session: Session, hub: Hub) {
+        self.session = session
+        self.hub = hub
+    }
+}
+
+private func runReader(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    guard let context else { return nil }
+    let reader = Unmanaged<ReaderContext>.fromOpaque(context).takeRetainedValue()
+    reader.session.read(reportingTo: reader.hub)
+    return nil
+}
