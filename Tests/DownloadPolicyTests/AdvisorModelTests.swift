@@ -102,9 +102,15 @@ struct AdvisorHarness {
         let id = harness.subscribe(.two(.fresh, .absent), trigger: .user(naming: .original))
         harness.observe(.wwan, at: 0.1)
         #expect(harness.fetches(id) == [Fetch(.original)])
+        let reload = harness.subscribe(.two(.fresh, .absent), trigger: .user)
+        harness.observe(.wifi, at: 5)
+        #expect(harness.model.timing.hold != nil)
+        #expect(harness.fetches(reload) == [Fetch(.original)])
         for step in 0..<9 { harness.observe(step % 2 == 0 ? .offline : .wifi, at: 10 + Double(step)) }
         harness.observe(.wifi, at: 20)
+        #expect(harness.model.timing.hold?.isForFlapping == true)
         #expect(harness.fetches(id) == [Fetch(.original)])
+        #expect(harness.fetches(reload) == [Fetch(.original)])
     }
 
     @Test func offlineStopsFetchingAtOnceAndShowsAfterTwoSeconds() {

@@ -125,6 +125,18 @@ import Testing
         }
     }
 
+    @Test func changesNothingIfItCannotWrite() async throws {
+        let store = try store()
+        try store.update { $0.mode = .lowest }
+        try FileManager.default.createDirectory(
+            atPath: folder.file("preferences.new"), withIntermediateDirectories: false)
+        #expect(throws: StoreError.system(operation: "create", path: folder.file("preferences.new"), code: EISDIR)) {
+            try store.update { $0.mode = .cachedOnly }
+        }
+        #expect(store.current.mode == .lowest)
+        #expect(try self.store().current.mode == .lowest)
+    }
+
     @Test func refusesWhatIsFarTooLarge() throws {
         try folder.write(String(repeating: "#\n", count: 1 << 20), to: "preferences")
         let store = try store()

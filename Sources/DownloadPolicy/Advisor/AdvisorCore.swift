@@ -22,23 +22,19 @@ final class AdvisorCore: Sendable {
 
     /// Tells the model of something, and everybody of what follows from it.
     func take(_ event: (inout AdvisorModel, Duration) -> Void) {
-        state.withLock { state in
-            let now = timeline.now()
-            event(&state.model, now)
-            post(state.model.news(at: now), &state, at: now)
+        change { model, now in
+            event(&model, now)
+            return model.news(at: now)
         }
-        deliver()
     }
 
     /// Tells the model what the cache has, which concerns one subscription only: a screen with a thousand pictures asks the
     /// policy once for each that arrives, and not a thousand times.
     func setLadder(_ ladder: Ladder, for id: UInt64) {
-        state.withLock { state in
-            let now = timeline.now()
-            state.model.setLadder(ladder, for: id)
-            post(state.model.news(for: id, at: now).map { [$0] } ?? [], &state, at: now)
+        change { model, now in
+            model.setLadder(ladder, for: id)
+            return model.news(for: id, at: now).map { [$0] } ?? []
         }
-        deliver()
     }
 
     func read<Result: Sendable>(_ body: (AdvisorModel) -> Result) -> Result {
@@ -75,27 +71,35 @@ final class AdvisorCore: Sendable {
 
     /// Ends the timer.
     func stop() {
-        state.withLock { state in
+        let timer = state.withLock { state in
             state.isStopped = true
-            state.timer?.task.cancel()
-            state.timer = nil
+            return exchange(&state.timer, with: nil)
         }
+        timer?.task.cancel()
     }
 
-    private func deliver() {
+    private func change(_ event: (inout AdvisorModel, Duration) -> [AdvisorModel.News]) {
+        let oldTimer = state.withLock { state in
+            let now = timeline.now()
+            for news in event(&state.model, now) {
+                if let continuation = state.continuations[news.subscription] {
+                    queue.post(news.decision, to: continuation)
+                }
+            }
+            admissions.post(state.model.admission)
+            return setTimer(&state, at: now)
+        }
+        // Waking and cancelling run code of others, so no lock is held.
+        oldTimer?.cancel()
         queue.deliver()
         admissions.deliver()
     }
 
-    private func post(_ news: [AdvisorModel.News], _ state: inout State, at now: Duration) {
-        for news in news {
-            if let continuation = state.continuations[news.subscription] { queue.post(news.decision, to: continuation) }
-        }
-        admissions.post(state.model.admission)
+    /// Sets the timer for the next deadline and returns the one that no longer counts.
+    private func setTimer(_ state: inout State, at now: Duration) -> Task<Void, Never>? {
         let deadline = state.model.nextDeadline(after: now)
-        guard deadline != state.timer?.deadline, !state.isStopped else { return }
-        state.timer?.task.cancel()
-        state.timer = deadline.map { deadline in
+        guard deadline != state.timer?.deadline, !state.isStopped else { return nil }
+        let timer = deadline.map { deadline in
             (
                 deadline,
                 Task { [weak self, timeline] in
@@ -104,6 +108,7 @@ final class AdvisorCore: Sendable {
                 }
             )
         }
+        return exchange(&state.timer, with: timer)?.task
     }
 
     private func timerRang(for deadline: Duration) {

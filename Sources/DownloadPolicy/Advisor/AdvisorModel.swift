@@ -122,6 +122,8 @@ struct AdvisorModel: Sendable {
 
     /// The policy's decision, as the time table lets it through.
     func decide(_ input: PolicyInput) -> PolicyDecision {
+        // Whoever taps looks at the network as it is and does not want to wait for it to hold.
+        if timing.hold != nil, input.trigger.isUser { return policy.decide(input.on(timing.observed)) }
         var decision = policy.decide(input)
         if let hold = timing.hold { decision = held(decision, for: input, by: hold) }
         if timing.displaying != timing.fetching {
@@ -142,7 +144,7 @@ struct AdvisorModel: Sendable {
     private func held(_ decision: PolicyDecision, for input: PolicyInput, by hold: PathTiming.Hold) -> PolicyDecision {
         let free = policy.decide(input.on(timing.observed))
         var held = decision
-        if hold.isForFlapping, !input.trigger.isUser, let best = input.ladder.bestCached {
+        if hold.isForFlapping, let best = input.ladder.bestCached {
             held.fetches.removeAll { $0.quality > best }
             held.expectedBytes = input.assumedBytes(of: held.fetches)
         }

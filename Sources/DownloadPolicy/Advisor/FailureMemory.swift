@@ -8,6 +8,7 @@ public struct ResourceID: Sendable, Hashable, Codable, ExpressibleByStringLitera
         self.name = name
     }
 
+    /// A resource named by a literal.
     public init(stringLiteral name: String) {
         self.name = name
     }

@@ -19,8 +19,9 @@
 ///   takes effect at once, offline included. And another network with the same facts is no change, since the gateways of one
 ///   that has just been joined come in one by one.
 /// - While the path flaps, upgrades wait whatever the change was; what is not an upgrade (a first picture, a revalidation of
-///   what is shown, what a tap asked for) does not. The wait doubles with each further change and starts over once there
-///   have been fewer than 3 in 30 s.
+///   what is shown) does not. The wait doubles with each further change and starts over once there have been fewer than 3 in
+///   30 s.
+/// - What a tap asks for never waits for a path to hold.
 /// - A path that becomes unknown again is treated like the first one (B1): nothing is fetched for at most 500 ms.
 struct PathTiming: Sendable {
     /// How long an unknown path holds everything up (B1).

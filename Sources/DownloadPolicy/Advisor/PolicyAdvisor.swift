@@ -66,8 +66,9 @@ public final class PolicyAdvisor: Sendable {
                 Task {
                     while !Task.isCancelled {
                         do { try await timeline.sleep(timeline.now() + budget.untilRefresh) } catch { return }
-                        // A budget that cannot be written now is tried again an hour later, and by everyone who uses it.
+                        // If the file cannot be written now, whoever spends next begins the period in it.
                         try? budget.refresh()
+                        core.take { model, _ in model.budget = budget.snapshot }
                     }
                 })
         }

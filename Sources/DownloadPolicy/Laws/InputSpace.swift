@@ -17,9 +17,11 @@ public struct InputSpace: Sendable {
     public let triggers: [Trigger]
     /// Statuses, the cheapest first.
     public let statuses: [PathFacts.Status]
-    /// Metered, constrained and roaming, each the cheapest first.
+    /// Whether the path is metered, the cheapest first.
     public let metered: [Certainty]
+    /// Whether data is to be saved, the cheapest first.
     public let constrained: [Certainty]
+    /// Whether the path roams, the cheapest first.
     public let roaming: [Certainty]
 
     /// The number of rungs.
