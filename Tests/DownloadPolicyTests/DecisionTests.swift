@@ -16,6 +16,12 @@ import Testing
         #expect(decision.fetches == row.fetches)
     }
 
+    /// The module has a protocol's name, so that `DownloadPolicy.Plan` would look into the protocol.
+    @Test func everyNameCanBeWrittenInFull() {
+        let plan: DownloadPolicy::Plan = .settled
+        #expect(plan == DownloadPolicy::Plan.settled)
+    }
+
     @Test func theSeedHas24Rows() {
         #expect(Set(SeedRow.table.map(\.input)).count == 24)
     }

@@ -9,6 +9,15 @@ public protocol LadderSource: Sendable {
 
 /// Follows the path, the preferences, the cache and the budget, and says for each resource what to show and what to fetch.
 ///
+/// ```swift
+/// let advisor = PolicyAdvisor(
+///     monitor: ReachabilityMonitor(), preferences: try PreferencesStore(application: "gallery"), ladders: cache)
+/// for await decision in advisor.decisions(for: "photo 1", trigger: .visible) {
+///     show(decision.display)
+///     fetch(decision.fetches)
+/// }
+/// ```
+///
 /// A ``DownloadPolicy`` knows no time; the advisor adds it. What costs less or is safer takes effect at once: a path that
 /// became costlier or is gone stops fetching in that moment. What costs more waits until the path has held:
 ///
