@@ -153,6 +153,15 @@ import Testing
         #expect(try budget(-5).facts.remaining == 900)
     }
 
+    @Test func whatCannotBeReadCountsAsAPeriodSpent() throws {
+        try folder.write("version = 2\nend\n", to: "budget")
+        let budget = try budget()
+        #expect(budget.facts.remaining == 0)
+        let error = StoreError.newerVersion(path: budget.path, version: "2")
+        #expect(budget.problem == .unreadable(error))
+        #expect(throws: BudgetError.store(error)) { try budget.spend(1) }
+    }
+
     @Test func damageCountsAsAPeriodSpent() throws {
         try folder.write("version = 1\nperiod = 2026-11-01\nspent = 12", to: "budget")
         #expect(try budget().facts.remaining == 0)

@@ -36,8 +36,8 @@ public enum BudgetError: Error, Sendable, Hashable, CustomStringConvertible {
 ///
 /// Bytes are set aside before a transfer and settled after it, and each step is on the disk before the call returns. So a
 /// process that is killed at any moment has never spent what was not counted: what it had set aside stays counted as spent
-/// until the period ends, since it may have been. A damaged file counts as a period spent in full, for the same reason; it is
-/// kept under another name, and ``problem`` tells. A clock set back does not open a period anew.
+/// until the period ends, since it may have been. A damaged file counts as a period spent in full, for the same reason, and so
+/// does one that cannot be read; a damaged one is kept under another name, and ``problem`` tells of either. A clock set back does not open a period anew.
 ///
 /// Safe to use from any thread. ``facts`` never blocks; everything that changes the budget waits for the disk.
 public final class DataBudget: Sendable {

@@ -4,7 +4,7 @@ import Synchronization
 public enum StoreProblem: Sendable, Hashable, CustomStringConvertible {
     /// The file was damaged. It was kept under another name, and the default took its place.
     case damaged(path: String, keptAs: String, damage: DocumentDamage)
-    /// The file could not be read; the last known value still holds.
+    /// The file could not be read; the last known value still holds, or where there is none, what holds after damage.
     case unreadable(StoreError)
     /// Changes made by other processes are no longer noticed by themselves.
     case notWatching(StoreError)
@@ -26,7 +26,7 @@ struct DocumentFormat<Value: Sendable & Equatable>: Sendable {
     var comments: [String]
     /// The value where there is no file.
     var initial: @Sendable () -> Value
-    /// The value after damage.
+    /// The value after damage, and while the file has never been readable.
     var afterDamage: @Sendable () -> Value
     var decode: @Sendable (KeyValueText) throws(DocumentDamage) -> Value
     var encode: @Sendable (Value) -> [(key: String, value: String)]
@@ -56,7 +56,8 @@ final class StoredDocument<Value: Sendable & Equatable>: Sendable {
     init(path: String, format: DocumentFormat<Value>) throws(StoreError) {
         file = DurableFile(path: path)
         self.format = format
-        values = Broadcaster(format.initial())
+        // What holds if the file cannot be read: whatever it says, it is not nothing.
+        values = Broadcaster(format.afterDamage())
         try file.createDirectory()
         reload()
     }
