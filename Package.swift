@@ -20,9 +20,9 @@ let package = Package(
         .target(name: "DownloadPolicy", dependencies: ["Reachability"]),
         .executableTarget(name: "reach", dependencies: ["Reachability"], path: "Examples/reach"),
         .executableTarget(
-            name: "policy-store-helper", dependencies: ["DownloadPolicy"], path: "Tests/PolicyStoreHelper"),
+            name: "policy-helper", dependencies: ["DownloadPolicy", "Reachability"], path: "Tests/PolicyHelper"),
         .testTarget(
-            name: "DownloadPolicyTests", dependencies: ["DownloadPolicy", "Reachability", "policy-store-helper"]),
+            name: "DownloadPolicyTests", dependencies: ["DownloadPolicy", "Reachability", "policy-helper"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -1,7 +1,9 @@
-// Another process for the tests of the stores: one that changes a file until it is killed, or does one thing to it.
+// Another process for the tests: one that changes a file until it is killed, does one thing to it, or follows the network of
+// a namespace of its own.
 
 import DownloadPolicy
 import Glibc
+import Reachability
 
 /// Tells the test, which reads a pipe, at once.
 func say(_ word: String) {
@@ -43,6 +45,27 @@ case "hold-lock":
     guard descriptor >= 0, flock(descriptor, LOCK_EX) == 0 else { exit(70) }
     say("locked")
     while true { pause() }
+case "follow":
+    // The app of a few lines: which picture to show, which one to load.
+    struct Cache: LadderSource {
+        let thumbnail: CacheState
+        func ladders(of resource: ResourceID) -> AsyncStream<Ladder> {
+            AsyncStream { $0.yield(Ladder(thumbnail: Rung(thumbnail))) }
+        }
+    }
+    Task.detached {
+        // The test says what happens to the network.
+        while let command = readLine() { say(system(command) == 0 ? "done" : "failed") }
+        exit(0)
+    }
+    let advisor = PolicyAdvisor(
+        monitor: ReachabilityMonitor(), preferences: try PreferencesStore(path: path),
+        ladders: Cache(thumbnail: arguments.contains("thumbnail") ? .fresh : .absent))
+    for await decision in advisor.decisions(for: "picture", trigger: .visible) {
+        let shown = decision.display.quality.map { $0 == .original ? "original" : "thumbnail" } ?? "placeholder"
+        let loaded = decision.fetches.last.map { $0.quality == .original ? "original" : "thumbnail" } ?? "nothing"
+        say("show \(shown), load \(loaded)")
+    }
 default:
     exit(64)
 }
