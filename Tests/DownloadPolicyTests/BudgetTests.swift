@@ -183,13 +183,13 @@ import Testing
         }
     }
 
-    @Test func countsAllThatWasSpentBeforeAKill() throws {
+    @Test func countsAllThatWasSpentBeforeAKill() async throws {
         let path = folder.file("budget")
         var committed: Int64 = 0
         for round in 0..<25 {
             let helper = try HelperProcess("spend", path)
-            for _ in 0...(round % 7) { if helper.nextWord() == "committed" { committed += 1 } }
-            committed += Int64(helper.kill().count { $0 == "committed" })
+            for _ in 0...(round % 7) { if await helper.nextWord() == "committed" { committed += 1 } }
+            committed += Int64(await helper.killed().count { $0 == "committed" })
             let budget = try DataBudget(
                 path: path, limit: 1 << 40, assumedSize: 1, period: BillingPeriod(startingOn: 1, zone: .utc))
             #expect(budget.problem == nil)
@@ -201,12 +201,12 @@ import Testing
         }
     }
 
-    @Test func doesNotWaitForEverForAStoppedProcess() throws {
+    @Test func doesNotWaitForEverForAStoppedProcess() async throws {
         let file = DurableFile(path: folder.file("budget"), patience: .milliseconds(20))
         let helper = try HelperProcess("hold-lock", file.path)
-        #expect(helper.nextWord() == "locked")
+        #expect(await helper.nextWord() == "locked")
         #expect(throws: StoreError.locked(path: file.path)) { try file.withLock {} }
-        #expect(helper.kill().isEmpty)
+        #expect(await helper.killed().isEmpty)
         #expect(throws: Never.self) { try file.withLock {} }
     }
 }
@@ -273,10 +273,10 @@ import Testing
         ("2026-03-29T00:59:59Z", "3600"), ("2026-03-29T01:00:00Z", "7200"), ("2026-10-25T00:59:59Z", "7200"),
         ("2026-10-25T01:00:00Z", "3600"),
     ])
-    func theLocalZoneHasDaylightSaving(_ text: String, _ offset: String) throws {
+    func theLocalZoneHasDaylightSaving(_ text: String, _ offset: String) async throws {
         let helper = try HelperProcess(
             "local-offset", "\(try moment(text))", environment: ["TZ": "CET-1CEST,M3.5.0,M10.5.0/3"])
-        #expect(helper.nextWord() == offset)
+        #expect(await helper.nextWord() == offset)
     }
 
     @Test func theLocalZoneIsTheOneOfTheSystem() {

@@ -5,7 +5,8 @@ import Testing
 final class HelperProcess {
     private let process = Process()
     private let input = Pipe()
-    private let output = Pipe()
+    private var words: AsyncStream<String>.Iterator
+    private let ended: AsyncStream<Int32>
 
     /// - Parameter isAlone: whether it gets a network namespace of its own.
     init(_ arguments: String..., environment: [String: String] = [:], isAlone: Bool = false) throws {
@@ -17,18 +18,35 @@ final class HelperProcess {
         process.arguments = (isAlone ? ["--net", program.path] : []) + arguments
         process.standardInput = input
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        let output = Pipe()
         process.standardOutput = output
+        let (lines, line) = AsyncStream<String>.makeStream()
+        let (ended, end) = AsyncStream<Int32>.makeStream()
+        words = lines.makeAsyncIterator()
+        self.ended = ended
+        process.terminationHandler = {
+            end.yield($0.terminationStatus)
+            end.finish()
+        }
         try process.run()
+        // On a thread of its own, so that no test waits for another one's program.
+        Thread.detachNewThread {
+            var word: [UInt8] = []
+            while let byte = try? output.fileHandleForReading.read(upToCount: 1)?.first {
+                if byte == UInt8(ascii: "\n") {
+                    line.yield(String(decoding: word, as: UTF8.self))
+                    word = []
+                } else {
+                    word.append(byte)
+                }
+            }
+            line.finish()
+        }
     }
 
     /// The next word the program says; `nil` once it has ended.
-    func nextWord() -> String? {
-        var word = ""
-        while let byte = try? output.fileHandleForReading.read(upToCount: 1)?.first {
-            if byte == UInt8(ascii: "\n") { return word }
-            word.append(Character(UnicodeScalar(byte)))
-        }
-        return nil
+    func nextWord() async -> String? {
+        await words.next()
     }
 
     /// Hands it a line.
@@ -37,8 +55,8 @@ final class HelperProcess {
     }
 
     /// Waits until the program says something in particular; `false` if it ends before.
-    func says(_ word: String) -> Bool {
-        while let next = nextWord() {
+    func says(_ word: String) async -> Bool {
+        while let next = await nextWord() {
             if next == word { return true }
         }
         return false
@@ -55,17 +73,22 @@ final class HelperProcess {
         return process.terminationStatus == 0
     }()
 
-    /// Ends it without any chance to tidy up, and returns what it had said until then.
-    func kill() -> [String] {
+    /// Ends it without any chance to tidy up.
+    func kill() {
         Foundation.kill(process.processIdentifier, SIGKILL)
-        process.waitUntilExit()
-        var words: [String] = []
-        while let word = nextWord() { words.append(word) }
-        return words
     }
 
-    func waitForSuccess() -> Bool {
-        process.waitUntilExit()
-        return process.terminationStatus == 0
+    /// Ends it without any chance to tidy up, and returns what it had said until then.
+    func killed() async -> [String] {
+        kill()
+        var rest: [String] = []
+        while let word = await nextWord() { rest.append(word) }
+        return rest
+    }
+
+    /// Waits for its end, and returns whether all went well.
+    func succeeds() async -> Bool {
+        for await status in ended { return status == 0 }
+        return false
     }
 }

@@ -13,36 +13,36 @@ struct NamespaceTests {
         """.replacing("\n", with: " ")
     }
 
-    @Test func picksThePictureByTheNetwork() throws {
+    @Test func picksThePictureByTheNetwork() async throws {
         let folder = try TemporaryFolder()
         let app = try HelperProcess("follow", folder.file("preferences"), "nothing", isAlone: true)
-        defer { _ = app.kill() }
-        #expect(app.says("show placeholder, load nothing"))
+        defer { app.kill() }
+        #expect(await app.says("show placeholder, load nothing"))
         try app.tell(add("wwan0", 1))
-        #expect(app.says("show placeholder, load thumbnail"))
+        #expect(await app.says("show placeholder, load thumbnail"))
         try app.tell("ip link delete wwan0")
-        #expect(app.says("show placeholder, load nothing"))
+        #expect(await app.says("show placeholder, load nothing"))
         try app.tell(add("wlan0", 2))
-        #expect(app.says("show placeholder, load original"))
+        #expect(await app.says("show placeholder, load original"))
         try app.tell("ip link delete wlan0")
-        #expect(app.says("show placeholder, load nothing"))
+        #expect(await app.says("show placeholder, load nothing"))
         try app.tell(add("wwan0", 1))
-        #expect(app.says("show placeholder, load thumbnail"))
+        #expect(await app.says("show placeholder, load thumbnail"))
         // Another process turns the setting on.
         try PreferencesStore(path: folder.file("preferences")).update { $0.alwaysDownloadOriginal = true }
-        #expect(app.says("show placeholder, load original"))
+        #expect(await app.says("show placeholder, load original"))
     }
 
-    @Test func showsTheCachedThumbnailMeanwhile() throws {
+    @Test func showsTheCachedThumbnailMeanwhile() async throws {
         let folder = try TemporaryFolder()
         let app = try HelperProcess("follow", folder.file("preferences"), "thumbnail", isAlone: true)
-        defer { _ = app.kill() }
-        #expect(app.says("show thumbnail, load nothing"))
+        defer { app.kill() }
+        #expect(await app.says("show thumbnail, load nothing"))
         try app.tell(add("wlan0", 1))
-        #expect(app.says("show thumbnail, load original"))
+        #expect(await app.says("show thumbnail, load original"))
         try app.tell("ip link set peer1 down")
-        #expect(app.says("show thumbnail, load nothing"))
+        #expect(await app.says("show thumbnail, load nothing"))
         try app.tell("ip link set peer1 up && ip route replace default via 10.9.1.1 dev wlan0")
-        #expect(app.says("show thumbnail, load original"))
+        #expect(await app.says("show thumbnail, load original"))
     }
 }

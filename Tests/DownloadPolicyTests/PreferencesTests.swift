@@ -176,7 +176,7 @@ import Testing
         #expect(await changes.next()?.mode == .automatic)
         let helper = try HelperProcess("set-mode", store.path, "alwaysOriginal")
         #expect(await changes.next()?.alwaysDownloadOriginal == true)
-        #expect(helper.waitForSuccess())
+        #expect(await helper.succeeds())
     }
 
     @Test func hearsOfAnEditor() async throws {
@@ -260,12 +260,12 @@ import Testing
         #expect(store.current.mode == .lowest)
     }
 
-    @Test func isWholeWheneverTheWriterIsKilled() throws {
+    @Test func isWholeWheneverTheWriterIsKilled() async throws {
         let path = folder.file("preferences")
         for round in 0..<25 {
             let helper = try HelperProcess("flip-preferences", path)
-            for _ in 0...(round % 5) { #expect(helper.nextWord() == "changed") }
-            #expect(helper.kill().allSatisfy { $0 == "changed" })
+            for _ in 0...(round % 5) { #expect(await helper.nextWord() == "changed") }
+            #expect(await helper.killed().allSatisfy { $0 == "changed" })
             let store = try store()
             #expect(store.problem == nil)
             #expect(
