@@ -207,7 +207,7 @@ struct AdvisorHarness {
         #expect(harness.fetches(id) == [Fetch(.original)])
         harness.happens { model, now in
             var generator = Largest()
-            model.take(.failedForGood(forget: .seconds(300)), of: "r", at: now, using: &generator)
+            model.take(.unavailable(for: .seconds(300)), of: "r", at: now, using: &generator)
         }
         harness.advance(to: .seconds(1000))
         #expect(harness.heard.last?.time == .seconds(330))

@@ -244,6 +244,7 @@ struct ClosureSource: LadderSource {
         #expect(weakAdvisor == nil)
         // The task that followed the path is gone, too.
         for await _ in ended {}
+        while clock.sleeperCount > 0 { await Task.yield() }
         _ = (decisions, stream)
     }
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import DownloadPolicy
 
-@Suite struct BudgetTests {
+@Suite(.timeLimit(.minutes(2))) struct BudgetTests {
     let folder: TemporaryFolder
     /// 2026-11-30T12:00:00Z
     static let noon = 1_796_040_000

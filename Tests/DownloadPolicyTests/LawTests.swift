@@ -5,32 +5,46 @@ import Testing
 
 extension InputSpace {
     /// Few enough inputs to be run against every mutant.
-    static let small: InputSpace = {
-        do {
-            return try InputSpace(
-                sizes: [[20_000, 2_000_000]],
-                budgets: [
-                    nil, BudgetFacts(remaining: 2_010_000, reserve: 500_000), BudgetFacts(remaining: 0, reserve: 1),
-                ],
-                throughputs: [50_000],
-                preferences: DownloadPreferences.Mode.allCases.map { DownloadPreferences($0) },
-                statuses: [.unknown, .offline, .wifi, .wwan], metered: [.no, .unknown], constrained: [.no, .yes],
-                roaming: [.no, .yes])
-        } catch {
-            fatalError("\(error)")
-        }
-    }()
+    static let small = literal {
+        try InputSpace(
+            sizes: [[20_000, 2_000_000]],
+            budgets: [nil, 2_010_000, 0],
+            throughputs: [50_000], preferences: modes,
+            statuses: [.unknown, .offline, .wifi, .wwan], metered: [.no, .unknown], constrained: [.no, .yes],
+            roaming: [.no, .yes])
+    }
 
-    static func threeRungs() throws -> InputSpace {
+    static let threeRungs = literal {
         try InputSpace(
             sizes: [[1000, 30_000, 2_000_000], [nil, 30_000, nil]],
-            budgets: [nil, 2_000_500, 40_000, 0].map { (remaining: Int64?) in
-                remaining.map { BudgetFacts(remaining: $0, reserve: 35_000) }
-            },
-            throughputs: [nil, 50_000],
-            preferences: DownloadPreferences.Mode.allCases.map { DownloadPreferences($0) },
-            statuses: [.wifi, .wwan, .offline], metered: [.no, .unknown, .yes], constrained: [.no, .yes],
-            roaming: [.no, .yes])
+            budgets: [nil, 2_000_500, 40_000, 0], reserve: 35_000,
+            throughputs: [nil, 50_000], preferences: modes, statuses: [.wifi, .wwan, .offline],
+            constrained: [.no, .yes], roaming: [.no, .yes])
+    }
+
+    /// All three states of constraint and roaming.
+    static let everyCertainty = literal {
+        try InputSpace(
+            sizes: [[20_000, 2_000_000]], budgets: [nil, 100_000],
+            throughputs: [50_000])
+    }
+
+    static let oneRung = literal {
+        try InputSpace(
+            sizes: [[nil], [1000], [0]],
+            budgets: [nil, 1000, 0], reserve: 1001,
+            throughputs: [nil, 1], notBefores: [nil, .zero])
+    }
+
+    private static let modes = DownloadPreferences.Mode.allCases.map { DownloadPreferences($0) }
+
+    private static func literal(_ make: () throws -> InputSpace) -> InputSpace {
+        do {
+            return try make()
+        } catch {
+            // The spaces here are literals; one that cannot be is a mistake in the test.
+            fatalError("\(error)")
+        }
     }
 }
 
@@ -59,15 +73,15 @@ extension PolicyInput {
         #expect(report.holds, "\(report)")
     }
 
-    @Test func theLawsHoldOnThreeRungs() async throws {
-        let space = try InputSpace.threeRungs()
+    @Test(arguments: [InputSpace.threeRungs, .everyCertainty, .oneRung])
+    func theLawsHoldElsewhere(_ space: InputSpace) async {
         let report = await PolicyLaws.check(.standard, over: space)
         #expect(report.inputs == space.count + 24)
         #expect(report.holds, "\(report)")
     }
 
     /// Whoever waits for what a plan names gets what it promises, and whoever is told that all is settled misses nothing.
-    @Test(arguments: [InputSpace.small, try InputSpace.threeRungs()])
+    @Test(arguments: [InputSpace.small, .threeRungs, .oneRung])
     func plansKeepTheirWord(_ space: InputSpace) {
         var faults: [String] = []
         for place in 0..<space.count {
@@ -95,7 +109,7 @@ extension PolicyInput {
 
     @Test func everyPlaceHasItsOwnInput() throws {
         let space = try InputSpace(
-            sizes: [[1, nil], [nil, 2]], budgets: [nil, BudgetFacts(remaining: 1, reserve: 1)], throughputs: [nil, 1],
+            sizes: [[1, nil], [nil, 2]], budgets: [nil, 1], throughputs: [nil, 1],
             notBefores: [nil, .zero], preferences: [DownloadPreferences()], statuses: [.wifi, .offline],
             metered: [.yes, .no], constrained: [.no], roaming: [.no])
         #expect(Set((0..<space.count).map(space.input(at:))).count == space.count)

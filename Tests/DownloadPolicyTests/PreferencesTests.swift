@@ -3,7 +3,7 @@ import Testing
 
 @testable import DownloadPolicy
 
-@Suite struct PreferencesTests {
+@Suite(.timeLimit(.minutes(2))) struct PreferencesTests {
     let folder: TemporaryFolder
 
     init() throws {
@@ -244,6 +244,12 @@ import Testing
         changes = nil
         #expect(weakStore == nil)
         _ = changes
+    }
+
+    @Test func leavesNoDescriptorOrThreadBehind() async throws {
+        let helper = try HelperProcess("open-many", folder.file("preferences"))
+        #expect(await helper.nextWord() == "nothing left")
+        #expect(await helper.succeeds())
     }
 
     @Test func aCancelledConsumerLetsGo() async throws {

@@ -39,6 +39,25 @@ case "spend":
     }
 case "local-offset":
     say("\(BillingZone.local.offset(at: Int(path) ?? 0))")
+case "open-many":
+    func entries(of directory: String) -> Int {
+        guard let stream = opendir(directory) else { return -1 }
+        defer { closedir(stream) }
+        var count = 0
+        while readdir(stream) != nil { count += 1 }
+        return count
+    }
+    let descriptors = entries(of: "/proc/self/fd")
+    for _ in 0..<300 {
+        let store = try PreferencesStore(path: path)
+        _ = store.changes()
+        // The watcher's thread closes its descriptors when it has noticed; then there is room for the next one.
+        withExtendedLifetime(store) {}
+        while entries(of: "/proc/self/fd") > descriptors + 40 { sched_yield() }
+    }
+    while entries(of: "/proc/self/fd") > descriptors { sched_yield() }
+    while entries(of: "/proc/self/task") > 3 { sched_yield() }
+    say("nothing left")
 case "hold-lock":
     // Stands in for a process that is stopped in the middle of a change.
     let descriptor = open("\(path).lock", O_RDWR | O_CREAT, 0o600)

@@ -75,7 +75,7 @@ struct AdvisorModel: Sendable {
             admission.transferSucceeded()
         case .failed(let retryAfter):
             failures.failed(resource, at: now, retryAfter: retryAfter, using: &generator)
-        case .failedForGood(let time):
+        case .unavailable(let time):
             failures.leaveAlone(resource, until: now + time, at: now)
         }
     }

@@ -1,7 +1,7 @@
 /// What was decided when, for people: the last decisions, and how many older ones were dropped.
 public struct DecisionLog: Sendable, CustomStringConvertible {
     /// A decision that was handed out.
-    public struct Entry: Sendable, Hashable, CustomStringConvertible {
+    public struct Entry: Sendable, Hashable, Codable, CustomStringConvertible {
         /// When, since the advisor began.
         public var time: Duration
         /// For which resource.

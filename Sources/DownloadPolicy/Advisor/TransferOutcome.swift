@@ -6,6 +6,6 @@ public enum TransferOutcome: Sendable, Hashable {
     /// It failed in a way that may pass; the server may have asked to be left alone for a time. Failures because the path is
     /// offline do not belong here: they say nothing about the resource.
     case failed(retryAfter: Duration?)
-    /// It failed in a way that stays for a time, such as a resource that is missing.
-    case failedForGood(forget: Duration)
+    /// It is not to be had for a time, such as a resource that is missing.
+    case unavailable(for: Duration)
 }

@@ -29,13 +29,26 @@ public struct InputSpace: Sendable {
     /// The number of inputs.
     public var count: Int { blockCount * blockSize }
 
-    /// A space. Dimensions that are left out take every value they have, or a few telling ones.
+    /// A space. Dimensions that are left out take every value they have, or just "unknown" where there is no end of them.
     ///
+    /// - Parameters:
+    ///   - sizes: the sizes of the rungs in bytes, the lowest rung first, one list a variant.
+    ///   - budgets: the bytes that remain; `nil` is no budget at all.
+    ///   - reserve: the bytes assumed for an unknown size, the same for all budgets: otherwise more of one would not be worse.
+    ///   - throughputs: bytes a second.
+    ///   - notBefores: failure memories.
+    ///   - preferences: what the user wants.
+    ///   - triggers: what asks; by default all there are, each rung named once.
+    ///   - statuses: how packets leave.
+    ///   - metered: whether the path is metered.
+    ///   - constrained: whether data is to be saved.
+    ///   - roaming: whether the path roams.
     /// - Throws: ``InputSpaceError`` if a dimension is empty, the lists of sizes differ in length, or a ladder has more than
     ///   16 rungs (the laws keep one bit a rung for each input).
     public init(
         sizes: [[Int64?]],
-        budgets: [BudgetFacts?] = [nil],
+        budgets: [Int64?] = [nil],
+        reserve: Int64 = 500_000,
         throughputs: [Int64?] = [nil],
         notBefores: [Duration?] = [nil],
         preferences: [DownloadPreferences] = InputSpace.allPreferences,
@@ -49,10 +62,8 @@ public struct InputSpace: Sendable {
         guard rungs <= 16 else { throw .tooManyRungs(rungs) }
         guard sizes.allSatisfy({ $0.count == rungs }) else { throw .unequalSizes }
         self.sizes = sizes.unique()
-        self.budgets = budgets.unique().sorted { left, right in
-            guard let left else { return right != nil }
-            guard let right else { return false }
-            return left.remaining > right.remaining
+        self.budgets = budgets.unique().sorted { ($0 ?? .max) > ($1 ?? .max) }.map { remaining in
+            remaining.map { BudgetFacts(remaining: $0, reserve: reserve) }
         }
         self.throughputs = throughputs.unique()
         self.notBefores = notBefores.unique()
@@ -85,9 +96,7 @@ public struct InputSpace: Sendable {
         do {
             return try InputSpace(
                 sizes: [[20_000, 2_000_000], [nil, nil]],
-                budgets: [nil, 50_000_000, 2_010_000, 100_000, 0].map { (remaining: Int64?) in
-                    remaining.map { BudgetFacts(remaining: $0, reserve: 500_000) }
-                },
+                budgets: [nil, 50_000_000, 2_010_000, 100_000, 0],
                 throughputs: [nil, 50_000],
                 notBefores: [nil, .seconds(60)],
                 constrained: [.no, .yes], roaming: [.no, .yes])
