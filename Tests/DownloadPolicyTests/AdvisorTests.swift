@@ -291,8 +291,8 @@ struct ClosureSource: LadderSource {
                 task.cancel()
                 await task.value
             }
-            // Nothing is held back for longer than a minute once the path has been seen. The clock only moves when told to,
-            // so it is told to until the last decision has come.
+            // Nothing is held back for longer than a minute once the path has been seen. The clock only moves when told
+            // to, so it is told to until the last decision has come.
             let mover = Task {
                 while !Task.isCancelled {
                     clock.advance(by: .seconds(61))

@@ -143,6 +143,16 @@ import Testing
         #expect(try budget().facts.remaining == 500)
     }
 
+    @Test func aClockNotYetSetOpensNoPeriodAnew() throws {
+        try budget().spend(400)
+        #expect(try budget(now: { 0 }).facts.remaining == 600)
+    }
+
+    @Test func aClockThatWasFarAheadDoesNotCloseTheBudgetForYears() throws {
+        try budget(now: { Self.noon + 20 * 365 * 86_400 }).spend(400)
+        #expect(try budget().facts.remaining == 1000)
+    }
+
     @Test func theSamePeriodInAnotherTimeZoneIsTheSame() throws {
         func budget(_ hours: Int) throws -> DataBudget {
             try DataBudget(

@@ -117,7 +117,8 @@ import Testing
         let input = PolicyInput(path: .cellular, ladder: .nothing, budget: BudgetFacts(remaining: 5000, reserve: 100))
         #expect(
             StandardPolicy.standard.explain(input).description == """
-                show the placeholder "loading"; fetch the thumbnail (100 bytes); come back for the original when unmetered
+                show the placeholder "loading"; fetch the thumbnail (100 bytes); come back for the original \
+                when unmetered
                   because the network is expensive (status wwan, metered: unknown, preference automatic, visible)
                   because the data budget counts here (5000 bytes remain, the thumbnail takes 100 bytes)
                   original if unmetered

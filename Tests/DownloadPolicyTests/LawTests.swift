@@ -80,7 +80,8 @@ extension PolicyInput {
         #expect(report.holds, "\(report)")
     }
 
-    /// Whoever waits for what a plan names gets what it promises, and whoever is told that all is settled misses nothing.
+    /// Whoever waits for what a plan names gets what it promises, and whoever is told that all is settled misses
+    /// nothing.
     @Test(arguments: [InputSpace.small, .threeRungs, .oneRung])
     func plansKeepTheirWord(_ space: InputSpace) {
         var faults: [String] = []

@@ -99,7 +99,8 @@ extension RuleCase {
             plan: later(.online), shows: .placeholder(.offline), attempt: Fetch(.thumbnail)),
         RuleCase(
             "B2", "a tap that names a rung attempts that", PathFacts(.offline), .user(naming: .original),
-            .two(.fresh, .stale), fetches: [], [.offline], plan: later(.online), attempt: Fetch(.original, .revalidate)),
+            .two(.fresh, .stale), fetches: [], [.offline], plan: later(.online),
+            attempt: Fetch(.original, .revalidate)),
         RuleCase(
             "B2", "no attempt at what is fresh", PathFacts(.offline), .user, .two(.absent, .fresh), fetches: [],
             [.offline, .alreadyFresh]),

@@ -1,5 +1,5 @@
-// Another process for the tests: one that changes a file until it is killed, does one thing to it, or follows the network of
-// a namespace of its own.
+// Another process for the tests: one that changes a file until it is killed, does one thing to it, or follows the
+// network of a namespace of its own.
 
 import DownloadPolicy
 import Glibc

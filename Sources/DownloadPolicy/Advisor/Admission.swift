@@ -1,8 +1,8 @@
 /// How many transfers may run at once.
 ///
 /// After an outage everybody wants something at the same moment over a network that may not carry yet: one request goes
-/// first; once it has succeeded, 1, 2, 4 and then 6 may run at once, each step after as many successes as it admits. Failures
-/// change nothing; another outage starts over.
+/// first; once it has succeeded, 1, 2, 4 and then 6 may run at once, each step after as many successes as it admits.
+/// Failures change nothing; another outage starts over.
 public struct Admission: Sendable, Hashable, Codable {
     /// The steps after an outage. The last one is also the limit where there has been none.
     public static let steps = [1, 1, 2, 4, 6]

@@ -28,8 +28,8 @@ final class AdvisorCore: Sendable {
         }
     }
 
-    /// Tells the model what the cache has, which concerns one subscription only: a screen with a thousand pictures asks the
-    /// policy once for each that arrives, and not a thousand times.
+    /// Tells the model what the cache has, which concerns one subscription only: a screen with a thousand pictures asks
+    /// the policy once for each that arrives, and not a thousand times.
     func setLadder(_ ladder: Ladder, for id: UInt64) {
         change { model, now in
             model.setLadder(ladder, for: id)

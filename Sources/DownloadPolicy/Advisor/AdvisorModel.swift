@@ -1,5 +1,5 @@
-/// Everything a ``PolicyAdvisor`` knows, and what follows from it. A pure value: it is told what happens and at which moment,
-/// and says which decisions are new and when it wants to be told of a moment.
+/// Everything a ``PolicyAdvisor`` knows, and what follows from it. A pure value: it is told what happens and at which
+/// moment, and says which decisions are new and when it wants to be told of a moment.
 struct AdvisorModel: Sendable {
     /// Somebody who wants to hear of decisions.
     struct Subscription: Sendable {
@@ -94,8 +94,8 @@ struct AdvisorModel: Sendable {
         return subscriptions.keys.sorted().compactMap { decideAnew($0, at: now) }
     }
 
-    /// The decision of one subscription, if it differs from the one before. If a moment has come at which something changes
-    /// for all, it is left to the timer, which rings for that.
+    /// The decision of one subscription, if it differs from the one before. If a moment has come at which something
+    /// changes for all, it is left to the timer, which rings for that.
     mutating func news(for id: UInt64, at now: Duration) -> News? {
         if let moment = timing.nextDeadline, moment <= now { return nil }
         return decideAnew(id, at: now)

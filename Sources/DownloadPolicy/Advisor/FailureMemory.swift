@@ -18,9 +18,9 @@ public struct ResourceID: Sendable, Hashable, Codable, ExpressibleByStringLitera
 
 /// Before which moment resources that failed should not be tried again.
 ///
-/// The wait is drawn at random between nothing and 0.5 s x 2^n, at most 30 s, where n counts the failures before this one
-/// (full jitter keeps many clients from coming back together). What a server asks for by Retry-After is a floor, up to 120 s.
-/// A success forgets the failures.
+/// The wait is drawn at random between nothing and 0.5 s x 2^n, at most 30 s, where n counts the failures before this
+/// one (full jitter keeps many clients from coming back together). What a server asks for by Retry-After is a floor, up
+/// to 120 s. A success forgets the failures.
 public struct FailureMemory: Sendable {
     /// Resources kept; beyond that the one that may be tried again first is forgotten.
     public static let resourcesKept = 1024

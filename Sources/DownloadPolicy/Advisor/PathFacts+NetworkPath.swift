@@ -3,10 +3,11 @@ public import Reachability
 extension PathFacts {
     /// The facts of a monitored path.
     ///
-    /// - A path that is expensive is metered. One that is not is free only if the program said so of the interface beneath
-    ///   (an `InterfaceRule`); otherwise nobody knows.
+    /// - A path that is expensive is metered. One that is not is free only if the program said so of the interface
+    ///   beneath (an `InterfaceRule`); otherwise nobody knows.
     /// - Nobody but the program can say that an interface is constrained, so that one which is not is `unknown`.
-    /// - The kernel knows nothing of roaming. Who knows (a modem manager, say) sets ``roaming`` before handing the facts on.
+    /// - The kernel knows nothing of roaming. Who knows (a modem manager, say) sets ``roaming`` before handing the
+    ///   facts on.
     /// - ``network`` is the physical interface and the first gateway.
     public init(_ path: NetworkPath) {
         let physical = path.via ?? path.interface

@@ -1,4 +1,5 @@
-/// What the time table makes of a path that changes: which facts fetching goes by, and which facts what is shown goes by.
+/// What the time table makes of a path that changes: which facts fetching goes by, and which facts what is shown goes
+/// by.
 ///
 /// | change | acts on | delay |
 /// |---|---|---|
@@ -12,15 +13,15 @@
 /// A pure value: it is told of changes and of moments, and says when it wants to be told of a moment.
 ///
 /// Choices where the table leaves room:
-/// - What has been learned to be costly stays in force until a cheaper path has held: for 3 s, facts are the worst of both
-///   (``PathFacts/joined(with:)``), also across an outage. So is the end of a constraint or of roaming, not only of a meter.
-///   The return from an outage to what was there before is not cheaper, and nothing waits.
-/// - Every change of facts counts for flapping and begins the stability anew, with two exceptions. The first path ever known
-///   takes effect at once, offline included. And another network with the same facts is no change, since the gateways of one
-///   that has just been joined come in one by one.
-/// - While the path flaps, upgrades wait whatever the change was; what is not an upgrade (a first picture, a revalidation of
-///   what is shown) does not. The wait doubles with each further change and starts over once there have been fewer than 3 in
-///   30 s.
+/// - What has been learned to be costly stays in force until a cheaper path has held: for 3 s, facts are the worst of
+///   both (``PathFacts/joined(with:)``), also across an outage. So is the end of a constraint or of roaming, not only
+///   of a meter. The return from an outage to what was there before is not cheaper, and nothing waits.
+/// - Every change of facts counts for flapping and begins the stability anew, with two exceptions. The first path ever
+///   known takes effect at once, offline included. And another network with the same facts is no change, since the
+///   gateways of one that has just been joined come in one by one.
+/// - While the path flaps, upgrades wait whatever the change was; what is not an upgrade (a first picture, a
+///   revalidation of what is shown) does not. The wait doubles with each further change and starts over once there have
+///   been fewer than 3 in 30 s.
 /// - What a tap asks for never waits for a path to hold.
 /// - A path that becomes unknown again is treated like the first one (B1): nothing is fetched for at most 500 ms.
 struct PathTiming: Sendable {
@@ -53,6 +54,7 @@ struct PathTiming: Sendable {
     /// The facts in force when the path was last online.
     private var lastOnline: PathFacts?
     private var hasBeenKnown = false
+    /// The last changes, no more than tell whether the path flaps.
     private var changes: [Duration] = []
     private var flaps = 0
     private var guessAt: Duration?
@@ -139,8 +141,7 @@ struct PathTiming: Sendable {
 
     /// Counts a change and returns how long the path has to hold after it.
     private mutating func countChange(at now: Duration) -> Duration {
-        changes.removeAll { $0 + Self.flapWindow <= now }
-        changes.append(now)
+        changes = (changes + [now]).suffix(Self.flapChanges).filter { $0 + Self.flapWindow > now }
         guard changes.count >= Self.flapChanges else {
             flaps = 0
             return Self.stability

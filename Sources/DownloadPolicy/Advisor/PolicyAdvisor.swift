@@ -2,12 +2,13 @@ import Synchronization
 
 /// Says what a cache has of resources.
 public protocol LadderSource: Sendable {
-    /// What the cache has of a resource: the present ladder first, without delay, and a new one whenever it changes. Called
-    /// once for each stream of decisions; the stream is dropped with that one.
+    /// What the cache has of a resource: the present ladder first, without delay, and a new one whenever it changes.
+    /// Called once for each stream of decisions; the stream is dropped with that one.
     func ladders(of resource: ResourceID) -> AsyncStream<Ladder>
 }
 
-/// Follows the path, the preferences, the cache and the budget, and says for each resource what to show and what to fetch.
+/// Follows the path, the preferences, the cache and the budget, and says for each resource what to show and what to
+/// fetch.
 ///
 /// ```swift
 /// let advisor = PolicyAdvisor(
@@ -18,17 +19,17 @@ public protocol LadderSource: Sendable {
 /// }
 /// ```
 ///
-/// A ``DownloadPolicy`` knows no time; the advisor adds it. What costs less or is safer takes effect at once: a path that
-/// became costlier or is gone stops fetching in that moment. What costs more waits until the path has held:
+/// A ``DownloadPolicy`` knows no time; the advisor adds it. What costs less or is safer takes effect at once: a path
+/// that became costlier or is gone stops fetching in that moment. What costs more waits until the path has held:
 ///
 /// - a path of which nothing is known holds everything up for at most 500 ms, and is then taken for one of unknown cost
-/// - after a change to a cheaper path, upgrades wait for 3 s of stability; while the path flaps (3 changes in 30 s) for 5 s,
-///   doubling to 60 s
+/// - after a change to a cheaper path, upgrades wait for 3 s of stability; while the path flaps (3 changes in 30 s) for
+///   5 s, doubling to 60 s
 /// - a path that is gone is shown as such after 2 s, if it is not back by then
 /// - after an outage, ``admission`` says how many transfers may run at once
 ///
-/// The advisor works until it and all its streams are gone. If the sequence of paths ends, the path counts as unknown. Safe to
-/// use from any thread. The policy is called under a lock: it must not call back.
+/// The advisor works until it and all its streams are gone. If the sequence of paths ends, the path counts as unknown.
+/// Safe to use from any thread. The policy is called under a lock: it must not call back.
 public final class PolicyAdvisor: Sendable {
     private let core: AdvisorCore
     private let ladders: any LadderSource
@@ -59,7 +60,8 @@ public final class PolicyAdvisor: Sendable {
         var tasks = [
             Task {
                 for await path in paths { core.take { $0.observe(path, at: $1) } }
-                // A monitor that was stopped says nothing of the path any more. A task that was cancelled has nobody to tell.
+                // A monitor that was stopped says nothing of the path any more. A task that was cancelled has nobody to
+                // tell.
                 if !Task.isCancelled { core.take { $0.observe(PathFacts(.unknown), at: $1) } }
             },
             Task {
@@ -89,8 +91,8 @@ public final class PolicyAdvisor: Sendable {
         core.stop()
     }
 
-    /// What to do about a resource: the present decision first, then a new one whenever the path, the preferences, the cache
-    /// or the budget change it. A slow consumer gets the newest.
+    /// What to do about a resource: the present decision first, then a new one whenever the path, the preferences, the
+    /// cache or the budget change it. A slow consumer gets the newest.
     ///
     /// Each call makes a stream of its own, which keeps the advisor alive; it ends when it is dropped or its task is
     /// cancelled. A stream ends by itself only if the ``LadderSource`` ends without having said anything.
@@ -115,8 +117,8 @@ public final class PolicyAdvisor: Sendable {
     /// The path as it was last seen, without delays.
     public var path: PathFacts { core.read { $0.timing.observed } }
 
-    /// The present moment on the time line of ``Condition/notBefore(_:)`` and ``Condition/stable(until:)``: the time since the
-    /// advisor began.
+    /// The present moment on the time line of ``Condition/notBefore(_:)`` and ``Condition/stable(until:)``: the time
+    /// since the advisor began.
     public var now: Duration { core.timeline.now() }
 
     /// How many transfers may run at once.
@@ -127,7 +129,8 @@ public final class PolicyAdvisor: Sendable {
         core.admissions.stream(keeping: self)
     }
 
-    /// Takes notice of how a transfer ended: for the throughput of its network, the memory of failures, and ``admission``.
+    /// Takes notice of how a transfer ended: for the throughput of its network, the memory of failures, and
+    /// ``admission``.
     public func report(_ outcome: TransferOutcome, of resource: ResourceID) {
         core.take { model, now in
             var generator = SystemRandomNumberGenerator()
@@ -141,8 +144,8 @@ public final class PolicyAdvisor: Sendable {
     /// What has been measured.
     public var throughput: ThroughputEstimate { core.read(\.throughput) }
 
-    /// Why the present decision about a resource is what it is, and what would have to be otherwise, for people. `nil` if
-    /// nobody follows that resource with that trigger, or the cache has said nothing about it yet.
+    /// Why the present decision about a resource is what it is, and what would have to be otherwise, for people. `nil`
+    /// if nobody follows that resource with that trigger, or the cache has said nothing about it yet.
     ///
     /// The counterfactuals ask the policy as it is, without delays.
     public func explain(_ resource: ResourceID, trigger: Trigger) -> Explanation? {

@@ -1,8 +1,8 @@
 /// What a network carries, as measured by the transfers that went over it.
 ///
 /// The estimate is the weighted median of the last transfers on that network: the median, since one stalled or cached
-/// transfer should not move it, and weighted by the square root of the size, since a long transfer tells more than a short
-/// one, but not in proportion.
+/// transfer should not move it, and weighted by the square root of the size, since a long transfer tells more than a
+/// short one, but not in proportion.
 public struct ThroughputEstimate: Sendable {
     /// Transfers kept for each network.
     public static let samplesKept = 24

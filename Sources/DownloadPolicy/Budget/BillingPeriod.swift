@@ -32,7 +32,8 @@ public struct BillingPeriod: Sendable, Hashable {
     public let zone: BillingZone
 
     /// - Parameters:
-    ///   - day: the day of the month the period begins on, 1 to 31. In months that have no such day it begins on their last.
+    ///   - day: the day of the month the period begins on, 1 to 31. In months that have no such day it begins on their
+    ///     last.
     ///   - zone: where midnight is.
     /// - Throws: ``BillingError`` for other days and for offsets of more than a day.
     public init(startingOn day: Int, zone: BillingZone = .local) throws(BillingError) {
@@ -51,8 +52,8 @@ public struct BillingPeriod: Sendable, Hashable {
             ? start(year: today.year - 1, month: 12) : start(year: today.year, month: today.month - 1)
     }
 
-    /// The seconds from a moment to the end of its period, as the zone's offset is at that moment. Off by the shift where
-    /// daylight saving begins or ends before: whoever waits asks again on waking.
+    /// The seconds from a moment to the end of its period, as the zone's offset is at that moment. Off by the shift
+    /// where daylight saving begins or ends before: whoever waits asks again on waking.
     func secondsLeft(at moment: Int) -> Int {
         let start = start(at: moment)
         let next =

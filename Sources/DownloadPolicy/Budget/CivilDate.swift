@@ -16,8 +16,8 @@ struct CivilDate: Sendable, Hashable, Comparable, CustomStringConvertible {
 
     /// The day that begins so many days after 1 January 1970.
     ///
-    /// Years are counted from March, so that the leap day is the last one, and in eras of 400 years, which all have 146,097
-    /// days.
+    /// Years are counted from March, so that the leap day is the last one, and in eras of 400 years, which all have
+    /// 146,097 days.
     init(daysSince1970 days: Int) {
         let shifted = days + 719_468  // days since 1 March of year 0
         let era = shifted.floorDivided(by: 146_097)

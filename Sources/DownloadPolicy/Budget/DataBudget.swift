@@ -34,10 +34,12 @@ public enum BudgetError: Error, Sendable, Hashable, CustomStringConvertible {
 
 /// How many bytes may be spent on charged paths in a billing period, shared by all processes that name the same file.
 ///
-/// Bytes are set aside before a transfer and settled after it, and each step is on the disk before the call returns. So a
-/// process that is killed at any moment has never spent what was not counted: what it had set aside stays counted as spent
-/// until the period ends, since it may have been. A damaged file counts as a period spent in full, for the same reason, and so
-/// does one that cannot be read; a damaged one is kept under another name, and ``problem`` tells of either. A clock set back does not open a period anew.
+/// Bytes are set aside before a transfer and settled after it, and each step is on the disk before the call returns. So
+/// a process that is killed at any moment has never spent what was not counted: what it had set aside stays counted as
+/// spent until the period ends, since it may have been. A damaged file counts as a period spent in full, for the same
+/// reason, and so does one that cannot be read; a damaged one is kept under another name, and ``problem`` tells of
+/// either. A clock set back does not open a period anew; only where the file is months ahead of a clock that shows a
+/// sensible year, the clock must have been wrong when the file was written, and the present period begins.
 ///
 /// Safe to use from any thread. ``facts`` never blocks; everything that changes the budget waits for the disk.
 public final class DataBudget: Sendable {
@@ -49,13 +51,13 @@ public final class DataBudget: Sendable {
     public let period: BillingPeriod
 
     private let document: StoredDocument<BudgetLedger>
-    /// For which resource this process has set bytes aside, by the reservation's name. Entered before the ledger and removed
-    /// after it: a name the ledger does not have counts for nothing.
+    /// For which resource this process has set bytes aside, by the reservation's name. Entered before the ledger and
+    /// removed after it: a name the ledger does not have counts for nothing.
     private let holders = Mutex<[String: ResourceID]>([:])
     private let now: @Sendable () -> Int
 
-    /// The budget of an application, in `$XDG_STATE_HOME/APPLICATION/data-budget` (`~/.local/state` stands in for a variable
-    /// that is unset, empty or no absolute path).
+    /// The budget of an application, in `$XDG_STATE_HOME/APPLICATION/data-budget` (`~/.local/state` stands in for a
+    /// variable that is unset, empty or no absolute path).
     public convenience init(
         application: String, limit: Int64, assumedSize: Int64, period: BillingPeriod
     ) throws(StoreError) {
@@ -91,8 +93,8 @@ public final class DataBudget: Sendable {
     /// What remains now.
     public var facts: BudgetFacts { snapshot.facts }
 
-    /// What remains, now and after every change of any process. Each call makes a sequence of its own, which keeps the budget
-    /// alive.
+    /// What remains, now and after every change of any process. Each call makes a sequence of its own, which keeps the
+    /// budget alive.
     public func changes() -> some AsyncSequence<BudgetFacts, Never> & Sendable {
         snapshots().map(\.facts)
     }
@@ -109,7 +111,8 @@ public final class DataBudget: Sendable {
     ///
     /// - Parameters:
     ///   - bytes: how many.
-    ///   - resource: what they are for. Decisions of this process about that resource go on as if the bytes still remained, so
+    ///   - resource: what they are for. Decisions of this process about that resource go on as if the bytes still
+    ///     remained, so
     ///     that a transfer is not called off because of what was set aside for it.
     /// - Throws: ``BudgetError/exhausted(remaining:wanted:)`` if less remains; then nothing is set aside.
     public func reserve(_ bytes: Int64, for resource: ResourceID? = nil) throws(BudgetError) -> BudgetReservation {
@@ -130,8 +133,8 @@ public final class DataBudget: Sendable {
 
     /// Counts what a transfer really took, more or less than was set aside, and frees the rest.
     ///
-    /// A reservation from a period that is over is counted in the present one: nobody knows on which side of midnight the
-    /// bytes flowed.
+    /// A reservation from a period that is over is counted in the present one: nobody knows on which side of midnight
+    /// the bytes flowed.
     public func commit(_ reservation: BudgetReservation, used bytes: Int64) throws(BudgetError) {
         guard bytes >= 0 else { throw .negative(bytes) }
         try settle(reservation, spending: bytes)
@@ -153,8 +156,8 @@ public final class DataBudget: Sendable {
         try update { _ in }
     }
 
-    /// The time to the end of the period, at most an hour: clocks are set and daylight saving comes and goes, so whoever waits
-    /// asks again then.
+    /// The time to the end of the period, at most an hour: clocks are set and daylight saving comes and goes, so
+    /// whoever waits asks again then.
     var untilRefresh: Duration {
         .seconds(min(3600, max(1, period.secondsLeft(at: now()))))
     }
@@ -212,8 +215,8 @@ struct BudgetSnapshot: Sendable, Equatable {
     }
 }
 
-/// What the file says: the period by the day it began on, since a moment would move with the time zone, and what is spent and
-/// set aside in it.
+/// What the file says: the period by the day it began on, since a moment would move with the time zone, and what is
+/// spent and set aside in it.
 struct BudgetLedger: Sendable, Equatable {
     var period: CivilDate
     var spent: Int64 = 0
@@ -222,9 +225,11 @@ struct BudgetLedger: Sendable, Equatable {
     /// What no longer is to be had.
     var counted: Int64 { reservations.values.reduce(spent) { $0.addingSaturated($1) } }
 
-    /// Begins a period, unless it is the present one or an earlier one.
+    /// Begins a period, unless it is the present one or a clock has been set back.
     mutating func begin(_ start: CivilDate) {
-        if start > period { self = BudgetLedger(period: start) }
+        // A clock that shows a year before this program was written has not been set yet.
+        let wasAhead = start.year >= 2026 && period.daysSince1970 - start.daysSince1970 > 62
+        if start > period || wasAhead { self = BudgetLedger(period: start) }
     }
 }
 

@@ -31,10 +31,10 @@ package struct Allowance: Sendable {
 
 /// One line of the allowance table.
 ///
-/// The lines are walked in order. A line that names a final answer (B1 to B5) ends the walk; the others lower what may still
-/// be granted, B9 and B10 grant it, and B11 takes back what the budget has no room for. That every later line still speaks
-/// after a line that says "at most" is what makes the policy monotone, and keeps "lowest" from spending more than
-/// "automatic" does.
+/// The lines are walked in order. A line that names a final answer (B1 to B5) ends the walk; the others lower what may
+/// still be granted, B9 and B10 grant it, and B11 takes back what the budget has no room for. That every later line
+/// still speaks after a line that says "at most" is what makes the policy monotone, and keeps "lowest" from spending
+/// more than "automatic" does.
 package struct AllowanceRule: Sendable {
     package enum Walk {
         case goesOn

@@ -66,8 +66,8 @@ public struct Counterfactual: Sendable, Hashable, Codable {
 extension DownloadPolicy {
     /// What would have to be otherwise for a better rung to be reached, found by asking the policy again.
     ///
-    /// Every set of one, two or three changes is tried, smaller sets first; a set is left out when a part of it alone leads
-    /// as far. The best and smallest come first. Costs at most some 175 calls of ``decide(_:)``.
+    /// Every set of one, two or three changes is tried, smaller sets first; a set is left out when a part of it alone
+    /// leads as far. The best and smallest come first. Costs at most some 175 calls of ``decide(_:)``.
     public func counterfactuals(for input: PolicyInput) -> [Counterfactual] {
         let now = decide(input).reached(from: input.ladder)
         guard now != input.ladder.top else { return [] }

@@ -1,7 +1,7 @@
 /// What the user wants of downloads.
 ///
-/// The four qualities exclude each other, so they are one setting; the familiar switch "always download the original" is
-/// ``alwaysDownloadOriginal``.
+/// The four qualities exclude each other, so they are one setting; the familiar switch "always download the original"
+/// is ``alwaysDownloadOriginal``.
 public struct DownloadPreferences: Sendable, Hashable, Codable {
     /// How much the user wants to spend.
     public enum Mode: String, Sendable, Hashable, Codable, CaseIterable {
@@ -26,8 +26,8 @@ public struct DownloadPreferences: Sendable, Hashable, Codable {
         self.allowsRoaming = allowsRoaming
     }
 
-    /// The familiar switch. Turning it on replaces any other mode; turning it off goes back to ``Mode/automatic`` if it was
-    /// on, and changes nothing otherwise.
+    /// The familiar switch. Turning it on replaces any other mode; turning it off goes back to ``Mode/automatic`` if it
+    /// was on, and changes nothing otherwise.
     public var alwaysDownloadOriginal: Bool {
         get { mode == .alwaysOriginal }
         set {

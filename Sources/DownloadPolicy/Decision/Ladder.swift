@@ -13,8 +13,8 @@ public struct Rung: Sendable, Hashable, Codable {
     /// What the cache has of it.
     public var cache: CacheState
 
-    /// The size of a transfer of this rung in bytes, where a manifest, an earlier answer or a guess tells; `nil` when nobody
-    /// knows. A negative number says nothing and counts as unknown.
+    /// The size of a transfer of this rung in bytes, where a manifest, an earlier answer or a guess tells; `nil` when
+    /// nobody knows. A negative number says nothing and counts as unknown.
     public var size: Int64?
 
     /// A rung; by default nothing is known of it and nothing is cached.

@@ -10,8 +10,8 @@ public enum Certainty: UInt8, Sendable, Hashable, Codable, CaseIterable {
 
 /// What a policy may know of the way out: how packets leave and what they cost.
 ///
-/// These are the facts of a network path without its interfaces and addresses, so that a policy can be written, tested and
-/// replayed without a network.
+/// These are the facts of a network path without its interfaces and addresses, so that a policy can be written, tested
+/// and replayed without a network.
 public struct PathFacts: Sendable, Hashable, Codable {
     /// How packets leave this machine; the cases are those of a network path's status.
     public enum Status: UInt8, Sendable, Hashable, Codable, CaseIterable {
@@ -40,8 +40,8 @@ public struct PathFacts: Sendable, Hashable, Codable {
     public var constrained: Certainty
     /// Whether a foreign operator carries the bytes. `unknown` counts as no.
     public var roaming: Certainty
-    /// An opaque name for the network the path goes through (say, interface and gateway), by which measured throughput is
-    /// kept apart. No rule reads it. `nil` stands for "some network".
+    /// An opaque name for the network the path goes through (say, interface and gateway), by which measured throughput
+    /// is kept apart. No rule reads it. `nil` stands for "some network".
     public var network: String?
 
     /// The facts of a path; what is left out is unknown.
@@ -56,7 +56,8 @@ public struct PathFacts: Sendable, Hashable, Codable {
         self.network = network
     }
 
-    /// Metered, or of unknown cost on a cellular or an unknown kind of network. Wi-Fi and cable get the benefit of the doubt.
+    /// Metered, or of unknown cost on a cellular or an unknown kind of network. Wi-Fi and cable get the benefit of the
+    /// doubt.
     public var isExpensive: Bool {
         metered == .yes || (metered == .unknown && (status == .wwan || status == .other))
     }

@@ -72,8 +72,8 @@ public enum Condition: Sendable, Hashable, Codable {
 public enum Plan: Sendable, Hashable, Codable {
     /// No: with what was decided, the resource is as good as it gets, or as good as the user asked for.
     case settled
-    /// Yes, for this rung, once every one of these holds. They are what stood in the way, in the order of the rules; ask
-    /// again then, since what lay behind may stand in the way in turn.
+    /// Yes, for this rung, once every one of these holds. They are what stood in the way, in the order of the rules;
+    /// ask again then, since what lay behind may stand in the way in turn.
     case comeBack(for: Quality, when: [Condition])
 }
 
@@ -83,12 +83,13 @@ public struct PolicyDecision: Sendable, Hashable, Codable {
     public var display: Display
     /// What to fetch, in this order. Empty unless there is a way out.
     public var fetches: [Fetch]
-    /// The one attempt a user's tap is worth while the path is said to be offline, made so that it fails fast: no retry, no
-    /// waiting. It is not a fetch; if it succeeds, the path was wrong. `nil` in every other case.
+    /// The one attempt a user's tap is worth while the path is said to be offline, made so that it fails fast: no
+    /// retry, no waiting. It is not a fetch; if it succeeds, the path was wrong. `nil` in every other case.
     public var offlineAttempt: Fetch?
     /// Whether to come back for more, and when.
     public var plan: Plan
-    /// What ``fetches`` are taken to cost in bytes (``PolicyInput/assumedBytes(of:)-(Quality)``), `nil` when that is unknown.
+    /// What ``fetches`` are taken to cost in bytes (``PolicyInput/assumedBytes(of:)-(Quality)``), `nil` when that is
+    /// unknown.
     public var expectedBytes: Int64?
     /// The rules that fired, in order. Never empty.
     public var reasons: [Reason]

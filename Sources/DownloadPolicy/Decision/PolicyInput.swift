@@ -46,8 +46,8 @@ public struct PolicyInput: Sendable, Hashable, Codable {
     public var budget: BudgetFacts?
     /// Measured throughput of this path in bytes a second; `nil` when nothing has been measured.
     public var throughput: Int64?
-    /// The moment before which earlier failures advise against another attempt, on the caller's time line; `nil` when there
-    /// is none *or it has passed*. The function has no clock: who asks compares with the present moment.
+    /// The moment before which earlier failures advise against another attempt, on the caller's time line; `nil` when
+    /// there is none *or it has passed*. The function has no clock: who asks compares with the present moment.
     public var notBefore: Duration?
 
     /// An input; what is left out is unknown or unlimited.
@@ -64,8 +64,8 @@ public struct PolicyInput: Sendable, Hashable, Codable {
         self.notBefore = notBefore
     }
 
-    /// The bytes a transfer of a rung is taken to cost: its size, or the budget's reserve where that is unknown; `nil` when
-    /// neither is known. A revalidation counts in full, since the answer may be the whole body.
+    /// The bytes a transfer of a rung is taken to cost: its size, or the budget's reserve where that is unknown; `nil`
+    /// when neither is known. A revalidation counts in full, since the answer may be the whole body.
     public func assumedBytes(of quality: Quality) -> Int64? {
         ladder[quality].knownSize ?? budget.map { max(0, $0.reserve) }
     }

@@ -1,7 +1,7 @@
 /// A rung of a resource's ladder of renditions, counted from the smallest rendition upwards.
 ///
-/// On the two-rung ladder most programs have, rung 0 is the thumbnail and rung 1 the original. A ladder may have up to 256
-/// rungs; qualities of one ladder compare by rung, so `.lowest < .original`.
+/// On the two-rung ladder most programs have, rung 0 is the thumbnail and rung 1 the original. A ladder may have up to
+/// 256 rungs; qualities of one ladder compare by rung, so `.lowest < .original`.
 public struct Quality: Sendable, Hashable, Codable, Comparable {
     /// The rung, counted from 0.
     public let rung: UInt8

@@ -1,10 +1,10 @@
 /// The policy of this package: rules A, B1 to B11 and C.
 ///
 /// Choices where the rules leave room:
-/// - "At most" lines add up: on a path that is constrained *and* expensive, always-original does not lift the constraint, and
-///   the preference for the lowest rung does not allow prefetching where the path forbids it.
-/// - The budget binds every fetch on a charged path but the one a user named (B5 ends the walk before B11); a tap without a
-///   rung is bound by it.
+/// - "At most" lines add up: on a path that is constrained *and* expensive, always-original does not lift the
+///   constraint, and the preference for the lowest rung does not allow prefetching where the path forbids it.
+/// - The budget binds every fetch on a charged path but the one a user named (B5 ends the walk before B11); a tap
+///   without a rung is bound by it.
 /// - Nothing is prefetched while roaming, even where roaming is allowed.
 /// - Constraint and roaming that nobody knows of count as absent; only the unknown meter of `wwan` and `other` counts.
 /// - A revalidation is budgeted with the whole size.
@@ -122,7 +122,7 @@ extension StandardPolicy {
 }
 
 extension PathFacts {
-    /// What a path is taken to be when nothing is known of it and waiting any longer would be worse (B1): of some kind, at
-    /// some cost.
+    /// What a path is taken to be when nothing is known of it and waiting any longer would be worse (B1): of some kind,
+    /// at some cost.
     public static let assumedWhenUnknown = PathFacts(.other)
 }

@@ -1,7 +1,7 @@
 /// A finite space of inputs: every combination of the values listed.
 ///
-/// Values are put in order of cost and repeated ones are dropped, so that neighbours in a dimension differ by one step. The
-/// cache of every rung always takes all three states, since several laws ask what happens when something arrives.
+/// Values are put in order of cost and repeated ones are dropped, so that neighbours in a dimension differ by one step.
+/// The cache of every rung always takes all three states, since several laws ask what happens when something arrives.
 public struct InputSpace: Sendable {
     /// The sizes of the rungs, one list a variant, all of one length: the number of rungs.
     public let sizes: [[Int64?]]
@@ -29,12 +29,14 @@ public struct InputSpace: Sendable {
     /// The number of inputs.
     public var count: Int { blockCount * blockSize }
 
-    /// A space. Dimensions that are left out take every value they have, or just "unknown" where there is no end of them.
+    /// A space. Dimensions that are left out take every value they have, or just "unknown" where there is no end of
+    /// them.
     ///
     /// - Parameters:
     ///   - sizes: the sizes of the rungs in bytes, the lowest rung first, one list a variant.
     ///   - budgets: the bytes that remain; `nil` is no budget at all.
-    ///   - reserve: the bytes assumed for an unknown size, the same for all budgets: otherwise more of one would not be worse.
+    ///   - reserve: the bytes assumed for an unknown size, the same for all budgets: otherwise more of one would not be
+    ///     worse.
     ///   - throughputs: bytes a second.
     ///   - notBefores: failure memories.
     ///   - preferences: what the user wants.
@@ -43,8 +45,8 @@ public struct InputSpace: Sendable {
     ///   - metered: whether the path is metered.
     ///   - constrained: whether data is to be saved.
     ///   - roaming: whether the path roams.
-    /// - Throws: ``InputSpaceError`` if a dimension is empty, the lists of sizes differ in length, or a ladder has more than
-    ///   16 rungs (the laws keep one bit a rung for each input).
+    /// - Throws: ``InputSpaceError`` if a dimension is empty, the lists of sizes differ in length, or a ladder has more
+    ///   than 16 rungs (the laws keep one bit a rung for each input).
     public init(
         sizes: [[Int64?]],
         budgets: [Int64?] = [nil],
@@ -90,8 +92,9 @@ public struct InputSpace: Sendable {
         [false, true].map { DownloadPreferences(mode, allowsRoaming: $0) }
     }
 
-    /// The two-rung ladder: 1,036,800 inputs. Sizes known and unknown; no budget, ample, enough for either rung but not for
-    /// both, enough for the lowest, none left; a throughput at which the original takes more than 10 s, and none measured.
+    /// The two-rung ladder: 1,036,800 inputs. Sizes known and unknown; no budget, ample, enough for either rung but not
+    /// for both, enough for the lowest, none left; a throughput at which the original takes more than 10 s, and none
+    /// measured.
     public static let standard: InputSpace = {
         do {
             return try InputSpace(
@@ -109,8 +112,8 @@ public struct InputSpace: Sendable {
     // MARK: Places in the space
 
     // An input's place is a number in mixed radix: sizes, the cache of each rung, budget, throughput, failure memory,
-    // preferences, trigger, status, metered, constrained, roaming, the first one the most significant. Sizes and cache make
-    // a block: its inputs share a ladder.
+    // preferences, trigger, status, metered, constrained, roaming, the first one the most significant. Sizes and cache
+    // make a block: its inputs share a ladder.
 
     static let cacheStates = CacheState.allCases
 

@@ -24,8 +24,8 @@ public enum PolicyLaw: String, Sendable, Hashable, Codable, CaseIterable {
     case arrivalNeverLowers
     /// The two-rung ladder follows the seed's table.
     case followsTheSeed
-    /// The fetches are rungs of the ladder in ascending order, each once, revalidations of what is stale and downloads of
-    /// what is absent; the expected bytes are their sum.
+    /// The fetches are rungs of the ladder in ascending order, each once, revalidations of what is stale and downloads
+    /// of what is absent; the expected bytes are their sum.
     case isWellFormed
     /// The same input gives the same decision. Asked at every 64th input.
     case isDeterministic

@@ -10,8 +10,8 @@ public enum PolicyLaws {
 
     /// Checks every law over every input of a space, on as many cores as there are.
     ///
-    /// Takes about 8 bytes of memory and a few microseconds an input. The policy is called from several threads at once. If
-    /// the task is cancelled, the inputs not yet asked about are left out, which ``LawReport/inputs`` tells.
+    /// Takes about 8 bytes of memory and a few microseconds an input. The policy is called from several threads at
+    /// once. If the task is cancelled, the inputs not yet asked about are left out, which ``LawReport/inputs`` tells.
     public static func check(_ policy: some DownloadPolicy, over space: InputSpace = .standard) async -> LawReport {
         var report = checkSeed(policy)
         var digests: [Int: [Digest]] = [:]

@@ -1,9 +1,9 @@
-/// The table this package began with: which picture to load, in all 24 combinations of {original cached, thumbnail cached,
-/// Wi-Fi / cellular / offline, "always download the original"}.
+/// The table this package began with: which picture to load, in all 24 combinations of {original cached, thumbnail
+/// cached, Wi-Fi / cellular / offline, "always download the original"}.
 ///
-/// Original in the cache: show it. Else on Wi-Fi: fetch the original. Else on cellular: the original if the user has set that,
-/// otherwise the thumbnail. Else: the cached thumbnail, or a placeholder. With one refinement: while the original downloads, a
-/// cached thumbnail is shown instead of the placeholder.
+/// Original in the cache: show it. Else on Wi-Fi: fetch the original. Else on cellular: the original if the user has
+/// set that, otherwise the thumbnail. Else: the cached thumbnail, or a placeholder. With one refinement: while the
+/// original downloads, a cached thumbnail is shown instead of the placeholder.
 public struct SeedRow: Sendable, Hashable {
     /// The combination, as an input.
     public var input: PolicyInput

@@ -1,9 +1,9 @@
 /// The user's ``DownloadPreferences`` in a file that survives the process.
 ///
-/// Any number of processes may read and change the same file: changes take turns, none is lost, and each process is told of
-/// those of the others within a moment (by inotify(7)). A change is on the disk when ``update(_:)`` returns, and a reader sees
-/// the old or the new preferences whole at whatever moment a writer dies. A damaged file is kept under another name, the
-/// defaults take its place, and ``problem`` tells. The file is text for people:
+/// Any number of processes may read and change the same file: changes take turns, none is lost, and each process is
+/// told of those of the others within a moment (by inotify(7)). A change is on the disk when ``update(_:)`` returns,
+/// and a reader sees the old or the new preferences whole at whatever moment a writer dies. A damaged file is kept
+/// under another name, the defaults take its place, and ``problem`` tells. The file is text for people:
 ///
 ///     version = 1
 ///     mode = alwaysOriginal
@@ -15,8 +15,8 @@ public final class PreferencesStore: Sendable {
     private let document: StoredDocument<DownloadPreferences>
 
     /// The store of an application, at the place of the XDG Base Directory Specification:
-    /// `$XDG_CONFIG_HOME/APPLICATION/download-preferences`, where `~/.config` stands in for a variable that is unset, empty or
-    /// no absolute path.
+    /// `$XDG_CONFIG_HOME/APPLICATION/download-preferences`, where `~/.config` stands in for a variable that is unset,
+    /// empty or no absolute path.
     ///
     /// - Parameter application: a name for the application's folder.
     /// - Throws: ``StoreError`` if the name cannot name a folder, or the folder cannot be made.
@@ -40,8 +40,8 @@ public final class PreferencesStore: Sendable {
 
     /// Changes the preferences, durably.
     ///
-    /// - Parameter change: gets what is stored at that moment, whoever stored it. It runs under a lock all processes share:
-    ///   it must be quick and must not come back to the store.
+    /// - Parameter change: gets what is stored at that moment, whoever stored it. It runs under a lock all processes
+    ///   share: it must be quick and must not come back to the store.
     /// - Returns: the preferences as stored.
     /// - Throws: ``StoreError``; then nothing has changed.
     @discardableResult
@@ -52,8 +52,8 @@ public final class PreferencesStore: Sendable {
         }
     }
 
-    /// The present preferences first, then every change of any process; a slow consumer gets the newest. Each call makes a
-    /// stream of its own, which keeps the store alive.
+    /// The present preferences first, then every change of any process; a slow consumer gets the newest. Each call
+    /// makes a stream of its own, which keeps the store alive.
     public func changes() -> AsyncStream<DownloadPreferences> {
         document.stream(keeping: self)
     }

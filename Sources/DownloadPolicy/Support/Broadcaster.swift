@@ -2,11 +2,11 @@ import Synchronization
 
 /// Hands one changing value to any number of streams.
 ///
-/// Every stream is its own `AsyncStream` (two consumers of one stream would split its elements): the present value first,
-/// then every change, of which a slow consumer keeps the newest only. Equal values are not repeated.
+/// Every stream is its own `AsyncStream` (two consumers of one stream would split its elements): the present value
+/// first, then every change, of which a slow consumer keeps the newest only. Equal values are not repeated.
 ///
-/// Posting and delivering are two steps, so that an owner can post under the lock that orders its changes and deliver after
-/// it has let go.
+/// Posting and delivering are two steps, so that an owner can post under the lock that orders its changes and deliver
+/// after it has let go.
 final class Broadcaster<Value: Sendable & Equatable>: Sendable {
     private struct State {
         var value: Value

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// Hands values to streams in the order they were posted, whichever thread gets to do it, without holding a lock meanwhile:
-/// a lock that is held while a consumer is woken, and that `onTermination` takes too, deadlocks.
+/// Hands values to streams in the order they were posted, whichever thread gets to do it, without holding a lock
+/// meanwhile: a lock that is held while a consumer is woken, and that `onTermination` takes too, deadlocks.
 final class DeliveryQueue<Value: Sendable>: Sendable {
     typealias Continuation = AsyncStream<Value>.Continuation
 
@@ -17,7 +17,8 @@ final class DeliveryQueue<Value: Sendable>: Sendable {
         state.withLock { $0.waiting.append((continuation, value)) }
     }
 
-    /// Hands out what is in line, unless another thread is doing so: that one takes this along. Call it without any lock.
+    /// Hands out what is in line, unless another thread is doing so: that one takes this along. Call it without any
+    /// lock.
     func deliver() {
         var isMine = false
         while true {

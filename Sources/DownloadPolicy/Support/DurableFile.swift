@@ -2,13 +2,14 @@ import Glibc
 
 /// A small file that is replaced as a whole.
 ///
-/// Readers see the old bytes or the new ones and never a part, at whatever moment a writer dies or the power goes: the new
-/// bytes are written beside the file, brought to the disk, and take the file's name, and then the folder is brought to the
-/// disk. Writers of all processes take turns by a lock file, which the kernel releases when its holder dies.
+/// Readers see the old bytes or the new ones and never a part, at whatever moment a writer dies or the power goes: the
+/// new bytes are written beside the file, brought to the disk, and take the file's name, and then the folder is brought
+/// to the disk. Writers of all processes take turns by a lock file, which the kernel releases when its holder dies.
 struct DurableFile: Sendable {
     let directory: String
     let name: String
-    /// How long to wait for the lock: long enough for any writer that is alive, short enough to report one that was stopped.
+    /// How long to wait for the lock: long enough for any writer that is alive, short enough to report one that was
+    /// stopped.
     let patience: Duration
 
     /// Larger files are refused, so that a device or somebody's film in this place does no harm.
@@ -85,13 +86,14 @@ struct DurableFile: Sendable {
         try syncDirectory()
     }
 
-    /// Puts bytes in the place of what is there, and keeps that under a name which nobody reads. Returns the name. Only under
-    /// ``withLock(_:)``.
+    /// Puts bytes in the place of what is there, and keeps that under a name which nobody reads. Returns the name. Only
+    /// under ``withLock(_:)``.
     func replaceKeepingOld(with bytes: [UInt8]) throws(StoreError) -> String {
         var number = 1
         while access("\(path).damaged-\(number)", F_OK) == 0 { number += 1 }
         let aside = "\(path).damaged-\(number)"
-        // A second name first, so that there is a file at every moment; where the file system has no second names, move it.
+        // A second name first, so that there is a file at every moment; where the file system has no second names, move
+        // it.
         let isLinked = link(path, aside) == 0
         if !isLinked {
             guard rename(path, aside) == 0 else { throw .last("set aside", path) }

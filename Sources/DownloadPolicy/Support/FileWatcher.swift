@@ -1,7 +1,7 @@
 import Glibc
 
-/// Tells when a file's name gets other bytes, whoever writes them, by inotify(7) on its folder: a file that is replaced by
-/// renaming is another file, so that a watch on the file itself would be lost.
+/// Tells when a file's name gets other bytes, whoever writes them, by inotify(7) on its folder: a file that is replaced
+/// by renaming is another file, so that a watch on the file itself would be lost.
 ///
 /// A thread of its own waits in `poll` and calls back there. Dropping the watcher ends it.
 final class FileWatcher: Sendable {
@@ -12,8 +12,8 @@ final class FileWatcher: Sendable {
         case lost
     }
 
-    /// One end of a pair of sockets; closing it wakes the thread, which owns everything else. (Sockets, because they can be
-    /// kept from child processes in one step: a child that held this end would keep the thread.)
+    /// One end of a pair of sockets; closing it wakes the thread, which owns everything else. (Sockets, because they
+    /// can be kept from child processes in one step: a child that held this end would keep the thread.)
     private let stop: Int32
 
     init(directory: String, name: String, onEvent: @escaping @Sendable (Event) -> Void) throws(StoreError) {

@@ -1,8 +1,8 @@
-/// A small file format for settings: lines of `key = value`, comments that begin with `#`, and the word `end` on the last
-/// line, by which a file that was cut short is noticed.
+/// A small file format for settings: lines of `key = value`, comments that begin with `#`, and the word `end` on the
+/// last line, by which a file that was cut short is noticed.
 ///
-/// It is strict, so that damage is noticed instead of being read as something else: valid UTF-8, every line ended by a line
-/// feed, keys of lower-case letters, digits, dots and hyphens, no key twice, nothing after `end`.
+/// It is strict, so that damage is noticed instead of being read as something else: valid UTF-8, every line ended by a
+/// line feed, keys of lower-case letters, digits, dots and hyphens, no key twice, nothing after `end`.
 struct KeyValueText: Sendable, Equatable {
     /// The entries in order.
     var entries: [(key: String, value: String)] = []

@@ -36,8 +36,8 @@ struct DocumentFormat<Value: Sendable & Equatable>: Sendable {
 
 /// A value in a file that several processes read and change.
 ///
-/// Reading never waits for another process. Changing takes the lock all processes share, reads what is there, and replaces
-/// it, so that no change is lost. Every change, of whichever process, is told to every stream.
+/// Reading never waits for another process. Changing takes the lock all processes share, reads what is there, and
+/// replaces it, so that no change is lost. Every change, of whichever process, is told to every stream.
 final class StoredDocument<Value: Sendable & Equatable>: Sendable {
     private struct State {
         var watcher: FileWatcher?
