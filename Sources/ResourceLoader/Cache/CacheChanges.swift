@@ -1,10 +1,10 @@
 /// What a cache has of the rungs of one resource: the present state first, then the new one whenever it differs.
 ///
-/// A slow consumer misses states in between, never the last one. Announced are commits, revalidations, removals, evictions and
-/// clears made by this process's cache object. Not announced: what other processes do, and a fresh entry turning stale by the clock
-/// (`CacheHoldings.nextExpiry` tells when). The sequence ends with an error if the cache cannot be asked, and when the cache is
-/// released or the consumer's task is cancelled. Each iteration asks on its own; asking blocks the consumer's thread for a look into
-/// the index.
+/// A slow consumer misses states in between, never the last one. Announced are commits, revalidations, removals,
+/// evictions and clears made by this process's cache object. Not announced: what other processes do, and a fresh entry
+/// turning stale by the clock (`CacheHoldings.nextExpiry` tells when). The sequence ends with an error if the cache
+/// cannot be asked, and when the cache is released or the consumer's task is cancelled. Each iteration asks on its own;
+/// asking blocks the consumer's thread for a look into the index.
 public struct CacheChanges: AsyncSequence, Sendable {
     /// A state.
     public typealias Element = CacheHoldings

@@ -1,8 +1,8 @@
 /// A stored body, open for reading.
 ///
-/// It stays readable and unchanged for as long as this value (or a copy) lives, whatever happens to the entry: replaced, evicted,
-/// removed or cleared, by this process or another. A body from disk holds one file descriptor and a lease: while it lives, eviction
-/// passes the entry over.
+/// It stays readable and unchanged for as long as this value (or a copy) lives, whatever happens to the entry:
+/// replaced, evicted, removed or cleared, by this process or another. A body from disk holds one file descriptor and a
+/// lease: while it lives, eviction passes the entry over.
 public struct CachedBody: Sendable {
     enum Content {
         case memory([UInt8])
@@ -37,7 +37,8 @@ public struct CachedBody: Sendable {
         }
     }
 
-    /// Fills the buffer from that offset on; the number of bytes it got, less than asked for only at the end. Blocks on the disk.
+    /// Fills the buffer from that offset on; the number of bytes it got, less than asked for only at the end. Blocks on
+    /// the disk.
     public func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(CacheError) -> Int {
         precondition(offset >= 0, "a body has no bytes before its start")
         switch content {
@@ -55,8 +56,8 @@ public struct CachedBody: Sendable {
         }
     }
 
-    /// Reads it all and compares it with the digest it was committed with; throws `corrupt` if it differs. Nothing happens
-    /// where there is none.
+    /// Reads it all and compares it with the digest it was committed with; throws `corrupt` if it differs. Nothing
+    /// happens where there is none.
     public func verify() throws(CacheError) {
         guard let digest = entry.digest else { return }
         let found = SHA256.digest(of: try bytes())

@@ -19,14 +19,15 @@ public protocol ResourceCache: Sendable {
         _ bytes: [UInt8], as key: CacheKey, variant: CacheVariant, metadata: CacheMetadata, expecting: BodyExpectation
     ) throws(CacheError) -> CacheEntry
 
-    /// Counts the entry as good from now on, after the server has said it is unchanged (304). Metadata left out are kept. `nil` if
-    /// that very body is no longer there, and then nothing happens.
+    /// Counts the entry as good from now on, after the server has said it is unchanged (304). Metadata left out are
+    /// kept. `nil` if that very body is no longer there, and then nothing happens.
     func revalidate(_ entry: CacheEntry, metadata: CacheMetadata) throws(CacheError) -> CacheEntry?
 
     /// Forgets one variant, or all where `variant` is `nil`. Open bodies stay readable.
     func remove(_ key: CacheKey, variant: CacheVariant?) throws(CacheError)
 
-    /// Forgets everything, parts of downloads included; a download that has begun before is refused when it is to be committed.
+    /// Forgets everything, parts of downloads included; a download that has begun before is refused when it is to be
+    /// committed.
     func removeAll() throws(CacheError)
 
     /// What there is of these rungs: now, and after every change made through this object. See `CacheChanges`.

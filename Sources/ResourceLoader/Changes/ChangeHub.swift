@@ -2,8 +2,9 @@ import Synchronization
 
 /// Tells any number of subscribers that something about a topic has changed, without saying what.
 ///
-/// A tick carries no state, and at most one is kept for a slow subscriber: whoever wakes asks for the state of that moment.
-/// Sending states instead would let two threads deliver theirs in the wrong order and leave a subscriber with the older one.
+/// A tick carries no state, and at most one is kept for a slow subscriber: whoever wakes asks for the state of that
+/// moment. Sending states instead would let two threads deliver theirs in the wrong order and leave a subscriber with
+/// the older one.
 final class ChangeHub<Topic: Hashable & Sendable>: Sendable {
     private struct Subscribers {
         var next = 0

@@ -13,6 +13,10 @@ final class TemporaryFolder: Sendable {
     }
 
     deinit {
+        delete()
+    }
+
+    func delete() {
         try? FileManager.default.removeItem(atPath: path)
     }
 
@@ -22,7 +26,7 @@ final class TemporaryFolder: Sendable {
         return all.filter { name in
             var isFolder: ObjCBool = false
             _ = FileManager.default.fileExists(atPath: "\(path)/\(name)", isDirectory: &isFolder)
-            return !isFolder.boolValue && name != "lock" && !name.hasPrefix("index-")
+            return !isFolder.boolValue && name != "lock" && !name.hasPrefix("generation") && !name.hasPrefix("index-")
         }.sorted()
     }
 
@@ -57,6 +61,12 @@ struct CacheFixture {
         configure(&configuration)
         self.configuration = configuration
         cache = try DiskCache(directory: folder.path, configuration: configuration, now: clock.now)
+    }
+
+    /// Changes the index behind the cache's back.
+    func execute(_ sql: String) throws {
+        let index = try #require(folder.index)
+        try Database(path: "\(folder.path)/\(index)", patience: .seconds(5)).script(sql)
     }
 
     /// A second object on the same folder, as another process has it.

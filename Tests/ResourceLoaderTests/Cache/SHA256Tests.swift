@@ -2,7 +2,8 @@ import Testing
 
 @testable import ResourceLoader
 
-/// The examples of FIPS 180-4's companion (NIST CSRC, "SHA256" example values) and the byte-oriented test vectors of CAVP.
+/// The examples of FIPS 180-4's companion (NIST CSRC, "SHA256" example values) and the byte-oriented test vectors of
+/// CAVP.
 @Suite struct SHA256Tests {
     static let vectors: [(message: [UInt8], digest: String)] = [
         ([], "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),

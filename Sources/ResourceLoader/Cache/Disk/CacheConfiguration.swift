@@ -1,9 +1,10 @@
-/// How much a commit is written through to the disk before it is visible. All of them survive `kill -9` at any moment: what the
-/// page cache holds outlives the process. They differ in what a power cut may do.
+/// How much a commit is written through to the disk before it is visible. All of them survive `kill -9` at any moment:
+/// what the page cache holds outlives the process. They differ in what a power cut may do.
 public enum CacheDurability: Hashable, Sendable {
     /// Nothing is flushed. After a power cut an entry may hold zeros that only its digest gives away.
     case process
-    /// The body is flushed (fdatasync) before it becomes visible. A power cut may lose the latest entries, and leaves no broken one.
+    /// The body is flushed (fdatasync) before it becomes visible. A power cut may lose the latest entries, and leaves
+    /// no broken one.
     case body
     /// Folder and index are flushed as well: an entry whose commit has returned is there after a power cut.
     case full
@@ -18,10 +19,11 @@ public enum CacheDurability: Hashable, Sendable {
     }
 }
 
-/// The limits of a disk cache. Processes that share a folder should agree on them; where they don't, each applies its own.
+/// The limits of a disk cache. Processes that share a folder should agree on them; where they don't, each applies its
+/// own.
 public struct CacheConfiguration: Hashable, Sendable {
-    /// What the entries may occupy: body and key of each, rounded up to blocks of 4 KiB. Beyond it the least recently used ones
-    /// go, except those somebody is reading.
+    /// What the entries may occupy: body and key of each, rounded up to blocks of 4 KiB. Beyond it the least recently
+    /// used ones go, except those somebody is reading.
     public var byteBudget: Int64 = 256 << 20
 
     /// Entries neither stored nor revalidated for this long are gone. `nil`: they may grow old.

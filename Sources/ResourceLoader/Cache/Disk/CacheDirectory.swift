@@ -3,12 +3,14 @@ import Glibc
 /// The folder of a cache, and where things lie in it:
 ///
 ///     lock                  held while an index is opened or replaced
+///     generation            a link to a random name, another after each clear
 ///     index-….sqlite        the index (and SQLite's -wal and -shm)
 ///     bodies/ab/…           the bodies, spread over 256 folders by the last two digits of their names
 ///     parts/…               bodies not yet complete
 ///     aside/…               what was damaged
 ///
-/// Everything is named relative to one descriptor of the folder, so that a change of the working directory does not matter.
+/// Everything is named relative to one descriptor of the folder, so that a change of the working directory does not
+/// matter.
 struct CacheDirectory: Sendable {
     /// Absolute, for SQLite, which opens by path.
     let path: String
@@ -68,7 +70,8 @@ struct CacheDirectory: Sendable {
         unlinkat(root.raw, name, 0) == 0 || errno == ENOENT
     }
 
-    /// False with errno set. The new name is a random one, or one that only the caller's lock can have: nothing is overwritten.
+    /// False with errno set. The new name is a random one, or one that only the caller's lock can have: nothing is
+    /// overwritten.
     func move(_ name: String, to newName: String) -> Bool {
         renameat(root.raw, name, root.raw, newName) == 0
     }
@@ -92,6 +95,35 @@ struct CacheDirectory: Sendable {
         return names
     }
 
+    /// Another after each clear of the cache; a commit that has begun under an earlier one is refused. It is not in the
+    /// index, so that it outlives a damaged one, and a link rather than a file, so that a full disk does not stand in
+    /// the way of a clear.
+    func generation() throws(IndexFailure) -> String {
+        var target = [UInt8](repeating: 0, count: 64)
+        let count = target.withUnsafeMutableBufferPointer { buffer in
+            buffer.withMemoryRebound(to: CChar.self) {
+                readlinkat(root.raw, Self.generation, $0.baseAddress!, $0.count)
+            }
+        }
+        if count > 0 { return String(decoding: target.prefix(count), as: UTF8.self) }
+        if errno == ENOENT { return try renewGeneration() }
+        throw .cache(.storage(StorageFailure("read link", Self.generation)))
+    }
+
+    /// To be done inside a transaction, as the comparison is, so that they do not cross.
+    @discardableResult
+    func renewGeneration() throws(IndexFailure) -> String {
+        let generation = FileID.random().name
+        let temporary = "\(Self.generation)-new"
+        delete(temporary)
+        guard symlinkat(generation, root.raw, temporary) == 0, move(temporary, to: Self.generation) else {
+            throw .cache(.storage(StorageFailure("renew", Self.generation)))
+        }
+        return generation
+    }
+
+    private static let generation = "generation"
+
     /// Writes a folder's names through to the disk.
     func sync(folder: String) throws(IndexFailure) {
         guard let handle = FileDescriptor(openat(root.raw, folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
@@ -99,8 +131,8 @@ struct CacheDirectory: Sendable {
         else { throw .cache(.storage(StorageFailure("sync folder", folder))) }
     }
 
-    /// Moves a damaged thing out of the way, keeping the few latest ones for whoever wants to look into it. Where it lies now;
-    /// `nil` if it could only be deleted.
+    /// Moves a damaged thing out of the way, keeping the few latest ones for whoever wants to look into it. Where it
+    /// lies now; `nil` if it could only be deleted.
     func setAside(_ name: String) -> String? {
         let kept = list(Self.aside).compactMap { item in status("\(Self.aside)/\(item)").map { (item, $0) } }
         let oldestFirst = kept.sorted {

@@ -2,8 +2,8 @@ import CSQLite
 
 /// All the SQL of the cache: which bodies are visible, under what, and in which order they were used.
 ///
-/// A body is visible exactly when it has a row. `used` counts accesses rather than telling time, so that a clock set back does
-/// not upset the order of eviction.
+/// A body is visible exactly when it has a row. `used` counts accesses rather than telling time, so that a clock set
+/// back does not upset the order of eviction.
 struct CacheIndex {
     private let database: Database
     private static let format: Int64 = 1
@@ -22,9 +22,8 @@ struct CacheIndex {
             throw .database(failure)
         }
         try database.transaction { () throws(IndexFailure) in
-            // Random, so that a commit begun under an index that has since been replaced is never taken for a current one.
             try database.script(Self.schema)
-            try database.run("INSERT INTO state VALUES (1, ?, 0, 0)", [.integer(.random(in: 1...(1 << 48)))])
+            try database.run("INSERT INTO state VALUES (1, 0, 0)")
             try database.script("PRAGMA user_version=\(Self.format)")
         }
     }
@@ -32,7 +31,7 @@ struct CacheIndex {
     private static let schema = """
         CREATE TABLE state (
             one INTEGER PRIMARY KEY CHECK (one = 1),
-            generation INTEGER NOT NULL, uses INTEGER NOT NULL, charged INTEGER NOT NULL
+            uses INTEGER NOT NULL, charged INTEGER NOT NULL
         );
         CREATE TABLE entries (
             id INTEGER PRIMARY KEY, resource BLOB NOT NULL, variant BLOB NOT NULL,
@@ -57,12 +56,12 @@ struct CacheIndex {
         try database.transaction(body)
     }
 
-    // MARK: State
-
-    /// Changes with every clear, and with every new index.
-    func generation() throws(IndexFailure) -> Int64 {
-        try database.number("SELECT generation FROM state")
+    /// Gives back the disk space of the write-ahead log, if nobody is reading from it.
+    func shrink() {
+        _ = try? database.run("PRAGMA wal_checkpoint(TRUNCATE)")
     }
+
+    // MARK: State
 
     /// What all bodies together occupy.
     func charged() throws(IndexFailure) -> Int64 {
@@ -180,9 +179,8 @@ struct CacheIndex {
         }
     }
 
-    /// Forgets everything, parts included, and makes commits that have begun invalid.
+    /// Forgets everything, parts included.
     func clear() throws(IndexFailure) {
-        try database.run("UPDATE state SET generation = generation + 1")
         try database.run("DELETE FROM entries")
         try database.run("DELETE FROM parts")
     }

@@ -5,6 +5,14 @@ import Glibc
 enum IndexFailure: Error {
     case database(DatabaseFailure)
     case cache(CacheError)
+
+    var isFullDisk: Bool {
+        switch self {
+        case .database(let failure): failure.kind == .full
+        case .cache(.storage(let failure)): failure.isFull
+        case .cache: false
+        }
+    }
 }
 
 struct DatabaseFailure {
@@ -85,7 +93,8 @@ final class Database {
         guard code == SQLITE_OK else { throw Self.failure(handle, code) }
     }
 
-    /// Runs one statement and calls `visit` with each row until it says `false`. The number of rows changed, for those that do.
+    /// Runs one statement and calls `visit` with each row until it says `false`. The number of rows changed, for those
+    /// that do.
     @discardableResult
     func run(
         _ sql: String, _ values: [SQLValue] = [], visit: (Row) -> Bool = { _ in true }
@@ -118,7 +127,8 @@ final class Database {
         return number
     }
 
-    /// All of it or nothing. It holds the index's write lock from the start, so that what is read in it stays true in it.
+    /// All of it or nothing. It holds the index's write lock from the start, so that what is read in it stays true in
+    /// it.
     func transaction<Result>(_ body: () throws(IndexFailure) -> Result) throws(IndexFailure) -> Result {
         try run("BEGIN IMMEDIATE")
         do {

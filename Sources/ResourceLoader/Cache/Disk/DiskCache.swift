@@ -2,9 +2,9 @@ import Synchronization
 
 /// Bodies on disk, each verbatim in a file of its own, with an index in SQLite.
 ///
-/// Several objects and several processes may open one folder. Killed at any moment, it leaves every visible entry whole. A damaged
-/// index or body is moved to the folder's `aside` and reported in `incidents`; the cache goes on without it. It must lie on a local file
-/// system (SQLite's write-ahead log needs shared memory).
+/// Several objects and several processes may open one folder. Killed at any moment, it leaves every visible entry
+/// whole. A damaged index or body is moved to the folder's `aside` and reported in `incidents`; the cache goes on
+/// without it. It must lie on a local file system (SQLite's write-ahead log needs shared memory).
 public final class DiskCache: ResourceCache {
     /// The limits it was opened with.
     public let configuration: CacheConfiguration
@@ -12,8 +12,8 @@ public final class DiskCache: ResourceCache {
     private let state: Mutex<DiskStore>
     private let hub = ChangeHub<CacheKey>()
 
-    /// Opens the folder, making it if need be, and sweeps what killed processes left there: about a tenth of a second for 100,000
-    /// entries. Throws `storage` where the folder cannot be used. `now` is the wall clock, for tests.
+    /// Opens the folder, making it if need be, and sweeps what killed processes left there: about a tenth of a second
+    /// for 100,000 entries. Throws `storage` where the folder cannot be used. `now` is the wall clock, for tests.
     public init(
         directory: String, configuration: CacheConfiguration = CacheConfiguration(),
         now: @escaping @Sendable () -> WallTime = WallTime.now
@@ -81,9 +81,10 @@ public final class DiskCache: ResourceCache {
 
     /// Makes a finished part visible under this key and variant, in place of what was there.
     ///
-    /// The order: checks (length, digest, not empty, fits the budget), flush by durability, rename, index. Until the index has it
-    /// nothing is visible. Refused with `cleared` if the cache was cleared after the part was claimed. After `incomplete`, `storage` and
-    /// `busy` the part is still there and can be resumed or committed again; after the other errors it is gone.
+    /// The order: checks (length, digest, not empty, fits the budget), flush by durability, rename, index. Until the
+    /// index has it nothing is visible. Refused with `cleared` if the cache was cleared after the part was claimed.
+    /// After `incomplete`, `storage` and `busy` the part is still there and can be resumed or committed again; after
+    /// the other errors it is gone.
     @discardableResult
     public func commit(
         _ part: ResumablePart, as key: CacheKey, variant: CacheVariant = .original,
@@ -129,22 +130,23 @@ public final class DiskCache: ResourceCache {
         try perform { (store) throws(IndexFailure) in try store.removeAll() }
     }
 
-    /// Moves a body aside that turned out to be unusable (it could not be read, its digest is wrong, it does not decode), and forgets
-    /// its entry. Nothing happens if that very body is no longer there.
+    /// Moves a body aside that turned out to be unusable (it could not be read, its digest is wrong, it does not
+    /// decode), and forgets its entry. Nothing happens if that very body is no longer there.
     public func setAside(_ entry: CacheEntry, because reason: String) throws(CacheError) {
         try perform { (store) throws(IndexFailure) in try store.setAside(entry, because: reason) }
     }
 
     // MARK: Parts
 
-    /// The part kept for a download's fingerprint (method, URL, body, varying headers; any bytes), with what it holds already, or a new
-    /// empty one. It is the caller's alone until it ends; `partInUse` while somebody else has it.
+    /// The part kept for a download's fingerprint (method, URL, body, varying headers; any bytes), with what it holds
+    /// already, or a new empty one. It is the caller's alone until it ends; `partInUse` while somebody else has it.
     public func claimPart(for fingerprint: [UInt8]) throws(CacheError) -> ResumablePart {
         let claimed = try perform { (store) throws(IndexFailure) in try store.claimPart(for: fingerprint) }
         return ResumablePart(claimed, of: self, isKept: true)
     }
 
-    /// A new part that nobody can resume: for answers that have no strong validator. It is deleted unless it is committed.
+    /// A new part that nobody can resume: for answers that have no strong validator. It is deleted unless it is
+    /// committed.
     public func scratchPart() throws(CacheError) -> ResumablePart {
         let claimed = try perform { (store) throws(IndexFailure) in try store.scratchPart() }
         return ResumablePart(claimed, of: self, isKept: false)
@@ -154,7 +156,7 @@ public final class DiskCache: ResourceCache {
         try perform { (store) throws(IndexFailure) in try store.trimParts() }
     }
 
-    func describePart(_ id: FileID, _ sidecar: PartSidecar, durable: Int64) throws(CacheError) {
+    func describePart(_ id: FileID, _ sidecar: PartSidecar, durable: Int64) throws(CacheError) -> Bool {
         try perform { (store) throws(IndexFailure) in try store.describePart(id, sidecar, durable: durable) }
     }
 
@@ -166,8 +168,8 @@ public final class DiskCache: ResourceCache {
         state.withLock { store in _ = store.directory.delete(CacheDirectory.part(id)) }
     }
 
-    /// Frees that many bytes on a full disk; how many it could.
-    func makeRoom(for bytes: Int64) -> Int64 {
-        (try? perform { (store) throws(IndexFailure) in store.makeRoom(for: bytes) }) ?? 0
+    /// Frees that many bytes on a full disk, if it can; whoever needs them tries again.
+    func makeRoom(for bytes: Int64) {
+        try? perform { (store) throws(IndexFailure) in store.makeRoom(for: bytes) }
     }
 }

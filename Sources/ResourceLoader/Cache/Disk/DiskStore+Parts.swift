@@ -4,7 +4,7 @@ extension DiskStore {
     struct ClaimedPart {
         let id: FileID
         let file: FileDescriptor
-        let generation: Int64
+        let generation: String
         let length: Int64
         let sidecar: PartSidecar
     }
@@ -12,7 +12,7 @@ extension DiskStore {
     /// The part kept for this fingerprint, or a new one.
     mutating func claimPart(for fingerprint: [UInt8]) throws(IndexFailure) -> ClaimedPart {
         let claimed = try index.transaction { () throws(IndexFailure) -> ClaimedPart in
-            let generation = try index.generation()
+            let generation = try directory.generation()
             if let row = try index.part(for: fingerprint) {
                 if let file = directory.open(CacheDirectory.part(row.id), O_RDWR) {
                     guard file.tryLock(.exclusive) else { throw .cache(.partInUse) }
@@ -39,7 +39,7 @@ extension DiskStore {
 
     /// A part that is not kept for later.
     func scratchPart() throws(IndexFailure) -> ClaimedPart {
-        let generation = try index.generation()
+        let generation = try directory.generation()
         let (id, file) = try makeLockedFile()
         return ClaimedPart(id: id, file: file, generation: generation, length: 0, sidecar: PartSidecar())
     }
@@ -57,7 +57,8 @@ extension DiskStore {
         }
     }
 
-    /// After a reboot only what was flushed is sure to be on the disk; a file's length may be there before its bytes are.
+    /// After a reboot only what was flushed is sure to be on the disk; a file's length may be there before its bytes
+    /// are.
     private static func cutToWhatIsSure(
         _ row: CacheIndex.PartRow, _ file: FileDescriptor, boot: String
     ) throws(IndexFailure) -> Int64 {
@@ -80,9 +81,10 @@ extension DiskStore {
         return String(decoding: bytes.prefix(max(0, count)).prefix { $0 != 0x0a }, as: UTF8.self)
     }()
 
-    mutating func describePart(_ id: FileID, _ sidecar: PartSidecar, durable: Int64) throws(IndexFailure) {
+    /// Whether it is still known; a clear or a new index forgets it.
+    mutating func describePart(_ id: FileID, _ sidecar: PartSidecar, durable: Int64) throws(IndexFailure) -> Bool {
         try index.transaction { () throws(IndexFailure) in
-            _ = try index.updatePart(id, sidecar, durable: durable, boot: Self.bootID, at: now())
+            try index.updatePart(id, sidecar, durable: durable, boot: Self.bootID, at: now())
         }
     }
 
@@ -103,14 +105,13 @@ extension DiskStore {
         }
     }
 
-    /// For a full disk. How many bytes it freed.
-    mutating func dropIdleParts(until needed: Int64) -> Int64 {
+    /// For a full disk: the oldest first, until that many bytes are free.
+    mutating func dropIdleParts(until needed: Int64) {
         var freed: Int64 = 0
         for row in ((try? index.allParts()) ?? []).reversed() where freed < needed {
             let size = Int64(directory.status(CacheDirectory.part(row.id))?.st_size ?? 0)
             if (try? dropIfIdle(row.id)) == true { freed += size }
         }
-        return freed
     }
 
     private mutating func dropIfIdle(_ id: FileID) throws(IndexFailure) -> Bool {

@@ -1,13 +1,14 @@
 import CSQLite
 import Glibc
 
-/// The one place that changes a cache's folder. `DiskCache` lets one thread at a time in; other processes are kept in order by
-/// the index's transactions and by locks on files:
+/// The one place that changes a cache's folder. `DiskCache` lets one thread at a time in; other processes are kept in
+/// order by the index's transactions and by locks on files:
 ///
-/// - a part is locked exclusively from its claim until its row is in the index, so that nobody sweeps a body on its way;
+/// - a part is locked exclusively from its claim until its row is in the index, so that nobody sweeps a body on its
+///   way;
 /// - a body is locked shared by its readers (the lease), and eviction passes it over;
-/// - rows go before files when something is deleted, files come before rows when something is added. Whatever moment the
-///   process dies at, a file without a row remains, which the next opening sweeps.
+/// - rows go before files when something is deleted, files come before rows when something is added. Whatever moment
+///   the process dies at, a file without a row remains, which the next opening sweeps.
 struct DiskStore {
     let configuration: CacheConfiguration
     let now: @Sendable () -> WallTime
@@ -53,8 +54,8 @@ struct DiskStore {
 
     // MARK: Trying, and what to do when it fails
 
-    /// Runs something against the index. A damaged index is set aside and a new one begun, a full disk gets one eviction; then it is
-    /// tried once more, so it must do nothing outside transactions that cannot be done twice.
+    /// Runs something against the index. A damaged index is set aside and a new one begun, a full disk gets one
+    /// eviction; then it is tried once more, so it must do nothing outside transactions that cannot be done twice.
     mutating func attempt<Result>(
         _ body: (inout DiskStore) throws(IndexFailure) -> Result
     ) throws(CacheError) -> Result {
@@ -65,25 +66,25 @@ struct DiskStore {
                 if directory.status(indexName)?.st_ino != indexInode { try reopen() }
                 return try body(&self)
             } catch {
-                guard case .database(let failure) = error else { throw Self.error(for: error) }
-                switch failure.kind {
-                case .damaged where !replaced:
+                switch error {
+                case .database(let failure) where failure.kind == .damaged && !replaced:
                     replaced = true
                     do throws(IndexFailure) {
                         try replaceIndex(because: failure)
                     } catch {
                         throw Self.error(for: error)
                     }
-                case .full where !madeRoom:
+                case _ where error.isFullDisk && !madeRoom:
                     madeRoom = true
-                    guard makeRoom(for: Self.roomForIndex) > 0 else { throw failure.error }
-                default: throw failure.error
+                    makeRoom(for: 0)
+                default: throw Self.error(for: error)
                 }
             }
         }
     }
 
-    private static let roomForIndex: Int64 = 256 << 10
+    /// What saying that something is gone takes, with a margin.
+    private static let roomForIndex: Int64 = 128 << 10
 
     private static func error(for failure: IndexFailure) -> CacheError {
         switch failure {
@@ -101,8 +102,8 @@ struct DiskStore {
         let incidents: [CacheIncident]
     }
 
-    /// An index never reuses the name of an earlier one: SQLite deletes its -wal by name when the last connection closes, and a
-    /// process that still has a replaced index open must not hit the new one's.
+    /// An index never reuses the name of an earlier one: SQLite deletes its -wal by name when the last connection
+    /// closes, and a process that still has a replaced index open must not hit the new one's.
     private static func openIndex(
         in directory: CacheDirectory, _ configuration: CacheConfiguration,
         replacing damaged: (name: String, inode: ino_t, failure: DatabaseFailure)? = nil
@@ -110,6 +111,7 @@ struct DiskStore {
         guard let lock = directory.open("lock", O_RDWR | O_CREAT), lock.lockExclusively() else {
             throw .cache(.storage(StorageFailure("lock", "lock")))
         }
+        _ = try directory.generation()
         var incidents: [CacheIncident] = []
         // Another process may have replaced it while this one waited.
         if let damaged, directory.status(damaged.name)?.st_ino == damaged.inode {
@@ -193,7 +195,8 @@ struct DiskStore {
             do throws(IndexFailure) {
                 try index.transaction { () throws(IndexFailure) in try writeUses() }
             } catch {
-                // A disk that is full must not keep anybody from reading; the order of eviction is the poorer for it, no more.
+                // A disk that is full must not keep anybody from reading; the order of eviction is the poorer for it,
+                // no more.
                 guard case .database(let failure) = error, failure.kind == .full || failure.kind == .busy else {
                     throw error
                 }
@@ -267,7 +270,7 @@ struct DiskStore {
 
     /// Makes the file of a part visible. The caller holds the part's lock and has checked and flushed it.
     mutating func publish(
-        _ part: FileID, begunIn generation: Int64, as description: EntryDescription
+        _ part: FileID, begunIn generation: String, as description: EntryDescription
     ) throws(IndexFailure) -> CacheEntry {
         let source = CacheDirectory.part(part)
         let entry = makeEntry(.random(), description)
@@ -284,7 +287,7 @@ struct DiskStore {
         do throws(IndexFailure) {
             if configuration.durability == .full { try directory.sync(folder: CacheDirectory.shard(of: entry.id.file)) }
             let gone = try index.transaction { () throws(IndexFailure) in
-                guard try index.generation() == generation else { throw .cache(.cleared) }
+                guard try directory.generation() == generation else { throw .cache(.cleared) }
                 var gone = Departures()
                 if let replaced = try index.entry(of: entry.key, entry.variant) {
                     try index.delete(replaced.id.file)
@@ -420,6 +423,7 @@ struct DiskStore {
     mutating func removeAll() throws(IndexFailure) {
         let (bodies, parts) = try index.transaction { () throws(IndexFailure) in
             let gone = (try index.allEntries().map(\.id.file), try index.allParts().map(\.id))
+            try directory.renewGeneration()
             try index.clear()
             return gone
         }
@@ -429,12 +433,12 @@ struct DiskStore {
         changes.everything = true
     }
 
-    /// For a full disk: deletes the least recently used until that many bytes are free, then parts nobody works on. How many it
-    /// freed.
+    /// For a full disk: deletes the least recently used until that many bytes are free, then parts nobody works on.
     ///
-    /// Here the files go first: on a full disk the index may be unable even to write that something is gone. A process that dies in
-    /// between leaves a row without a file, which counts as absent everywhere.
-    mutating func makeRoom(for needed: Int64) -> Int64 {
+    /// Here the files go first: on a full disk the index may be unable even to write that something is gone. A process
+    /// that dies in between leaves a row without a file, which counts as absent everywhere.
+    mutating func makeRoom(for needed: Int64) {
+        let needed = needed + Self.roomForIndex
         var freed: Int64 = 0
         var victims: [CacheIndex.Candidate] = []
         // Whatever cannot be read from the index cannot be chosen; the caller then reports the full disk.
@@ -453,8 +457,8 @@ struct DiskStore {
         try? index.transaction { () throws(IndexFailure) in
             for victim in victims { try index.delete(victim.id) }
         }
-        if freed < needed { freed += dropIdleParts(until: needed - freed) }
-        return freed
+        index.shrink()
+        if freed < needed { dropIdleParts(until: needed - freed) }
     }
 
     // MARK: What a killed process left
@@ -479,7 +483,8 @@ struct DiskStore {
         try sweepParts()
     }
 
-    /// Deletes a file that is neither being committed (then it is locked) nor committed since it was listed (then it has a row).
+    /// Deletes a file that is neither being committed (then it is locked) nor committed since it was listed (then it
+    /// has a row).
     mutating func sweepOrphan(_ name: String, unless isKnown: () throws(IndexFailure) -> Bool) throws(IndexFailure) {
         guard let file = directory.open(name, O_RDONLY), file.tryLock(.exclusive), try !isKnown() else { return }
         if directory.delete(name) { statistics.sweptOrphans += 1 }

@@ -18,8 +18,8 @@ public struct PartSidecar: Hashable, Sendable {
 
 /// A body on its way: a file that one download alone writes to, in this process or any other sharing the folder.
 ///
-/// It ends by a commit, by `release` (kept for the next claim), by `abandon` (deleted), or with the last reference to it (kept,
-/// as after a crash). The calls block on the disk; they may be made from any thread and take turns.
+/// It ends by a commit, by `release` (kept for the next claim), by `abandon` (deleted), or with the last reference to
+/// it (kept, as after a crash). The calls block on the disk; they may be made from any thread and take turns.
 public final class ResumablePart: Sendable {
     private struct Progress {
         var length: Int64
@@ -30,7 +30,7 @@ public final class ResumablePart: Sendable {
 
     let cache: DiskCache
     let id: FileID
-    let generation: Int64
+    let generation: String
     private let file: FileDescriptor
     private let isKept: Bool
     private let progress: Mutex<Progress>
@@ -55,8 +55,8 @@ public final class ResumablePart: Sendable {
     /// What is known of the whole.
     public var sidecar: PartSidecar { progress.withLock { $0.sidecar } }
 
-    /// Adds bytes at the end. On a full disk the cache makes room once, by evicting, before it throws `storage`; what was written until
-    /// then stays, and `length` tells how much that is.
+    /// Adds bytes at the end. On a full disk the cache makes room once, by evicting, before it throws `storage`; what
+    /// was written until then stays, and `length` tells how much that is.
     public func append(_ bytes: UnsafeRawBufferPointer) throws(CacheError) {
         try changing { (progress) throws(CacheError) in
             var rest = bytes
@@ -71,7 +71,7 @@ public final class ResumablePart: Sendable {
                 guard failure.isFull, !madeRoom else { throw .storage(failure) }
                 madeRoom = true
                 let outstanding = progress.sidecar.total.map { $0 - progress.length } ?? 0
-                guard cache.makeRoom(for: max(Int64(rest.count), outstanding)) > 0 else { throw .storage(failure) }
+                cache.makeRoom(for: max(Int64(rest.count), outstanding))
             }
         }
     }
@@ -81,8 +81,8 @@ public final class ResumablePart: Sendable {
         try bytes.withUnsafeBufferPointer { (buffer) throws(CacheError) in try append(UnsafeRawBufferPointer(buffer)) }
     }
 
-    /// Throws away what lies beyond that many bytes, to go on from there: zero for a 200, less than `length` for a range that starts
-    /// earlier.
+    /// Throws away what lies beyond that many bytes, to go on from there: zero for a 200, less than `length` for a
+    /// range that starts earlier.
     public func truncate(to length: Int64) throws(CacheError) {
         try changing { (progress) throws(CacheError) in
             precondition((0...progress.length).contains(length), "truncation does not make a part longer")
@@ -94,23 +94,23 @@ public final class ResumablePart: Sendable {
         }
     }
 
-    /// Remembers validator and total, and how much is there; flushes the bytes first unless the cache's durability is `process`. Call
-    /// it when the answer's headers are known, and now and then in a long download: after a power cut, what was appended since the
-    /// last call is fetched again (after a crash nothing is).
+    /// Remembers validator and total, and how much is there; flushes the bytes first unless the cache's durability is
+    /// `process`. Call it when the answer's headers are known, and now and then in a long download: after a power cut,
+    /// what was appended since the last call is fetched again (after a crash nothing is).
     public func checkpoint(_ sidecar: PartSidecar) throws(CacheError) {
         try changing { (progress) throws(CacheError) in
             progress.sidecar = sidecar
-            try save(&progress)
+            _ = try save(&progress)
         }
     }
 
     /// Ends it, keeping the bytes for the next claim of the same fingerprint.
     public func release() throws(CacheError) {
         try changing { (progress) throws(CacheError) in
-            try save(&progress)
+            if try !save(&progress) { cache.deleteFile(ofPart: id) }
             end(&progress)
         }
-        if isKept { try cache.trimParts() } else { cache.deleteFile(ofPart: id) }
+        try cache.trimParts()
     }
 
     /// Ends it and deletes the bytes.
@@ -121,11 +121,12 @@ public final class ResumablePart: Sendable {
         }
     }
 
-    private func save(_ progress: inout Progress) throws(CacheError) {
-        guard isKept else { return }
+    /// Whether a next claim can find it.
+    private func save(_ progress: inout Progress) throws(CacheError) -> Bool {
+        guard isKept else { return false }
         try flush(with: fdatasync)
         progress.durable = progress.length
-        try cache.describePart(id, progress.sidecar, durable: progress.durable)
+        return try cache.describePart(id, progress.sidecar, durable: progress.durable)
     }
 
     private func flush(with sync: (Int32) -> Int32) throws(CacheError) {

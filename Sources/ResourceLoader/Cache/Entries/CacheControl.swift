@@ -1,9 +1,11 @@
-/// What a response's Cache-Control header says about keeping it (RFC 9111, section 5.2.2), as far as a private cache needs it.
+/// What a response's Cache-Control header says about keeping it (RFC 9111, section 5.2.2), as far as a private cache
+/// needs it.
 ///
 /// Unknown directives are ignored, as the RFC asks. A directive's name is case-insensitive; its argument may be quoted.
 public struct CacheControl: Hashable, Sendable {
-    /// `max-age`: fresh for so long from the moment the origin made the response. A value that is no number counts as zero
-    /// (section 4.2.1: invalid freshness information is stale); one too large to tell counts as 2^31 seconds (section 1.2.2).
+    /// `max-age`: fresh for so long from the moment the origin made the response. A value that is no number counts as
+    /// zero (section 4.2.1: invalid freshness information is stale); one too large to tell counts as 2^31 seconds
+    /// (section 1.2.2).
     public var maxAge: Duration?
 
     /// `no-store`: it must not be kept. The cache does not enforce it; whoever commits must ask.
@@ -24,8 +26,8 @@ public struct CacheControl: Hashable, Sendable {
         }
     }
 
-    /// The lifetime to store a response with: `max-age` less the `Age` it arrived with (RFC 9111, section 4.2.3), zero where it
-    /// has to be revalidated, `nil` where nothing was said.
+    /// The lifetime to store a response with: `max-age` less the `Age` it arrived with (RFC 9111, section 4.2.3), zero
+    /// where it has to be revalidated, `nil` where nothing was said.
     public func lifetime(age headerValue: String? = nil) -> Duration? {
         if forbidsStoring || requiresRevalidation { return .zero }
         guard let maxAge else { return nil }

@@ -29,7 +29,8 @@ public struct CacheEntry: Hashable, Sendable {
     /// Until when it is fresh.
     public let freshUntil: WallTime
 
-    /// Fresh or stale at that moment. Stale too while the clock stands before `validated`: it was set back, and the age is unknown.
+    /// Fresh or stale at that moment. Stale too while the clock stands before `validated`: it was set back, and the age
+    /// is unknown.
     public func freshness(at now: WallTime) -> CacheFreshness {
         now >= validated && now < freshUntil ? .fresh : .stale
     }
@@ -68,7 +69,8 @@ public struct CacheHoldings: Hashable, Sendable {
         rungs.first { $0.variant == variant }?.freshness ?? .absent
     }
 
-    /// The next moment at which a fresh rung turns stale by itself, which is not announced as a change; `nil` if none will.
+    /// The next moment at which a fresh rung turns stale by itself, which is not announced as a change; `nil` if none
+    /// will.
     public func nextExpiry(after now: WallTime) -> WallTime? {
         rungs.compactMap { $0.freshness == .fresh ? $0.entry?.freshUntil : nil }.filter { $0 > now }.min()
     }

@@ -17,7 +17,8 @@ public enum CacheError: Error, Hashable, Sendable, CustomStringConvertible {
     /// A body of no bytes is no resource. The part is gone.
     case empty
 
-    /// The body is larger than the whole byte budget, which could only be met by throwing everything away. The part is gone.
+    /// The body is larger than the whole byte budget, which could only be met by throwing everything away. The part is
+    /// gone.
     case tooLarge(size: Int64, budget: Int64)
 
     /// The cache was cleared, or its damaged index replaced, after this download had begun. The part is gone.

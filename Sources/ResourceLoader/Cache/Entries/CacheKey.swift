@@ -40,7 +40,8 @@ public struct CacheVariant: Hashable, Sendable, ExpressibleByStringLiteral, Cust
     /// The top of the usual ladder; also what a resource that has only one form is stored as.
     public static let original: CacheVariant = "original"
 
-    /// Byte-wise: Swift's own comparison takes different bytes for equal where Unicode does, the index on disk does not.
+    /// Byte-wise: Swift's own comparison takes different bytes for equal where Unicode does, the index on disk does
+    /// not.
     public static func == (one: CacheVariant, other: CacheVariant) -> Bool {
         one.name.utf8.elementsEqual(other.name.utf8)
     }

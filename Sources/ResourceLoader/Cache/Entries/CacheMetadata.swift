@@ -9,8 +9,8 @@ public struct CacheMetadata: Hashable, Sendable {
     /// The Last-Modified date, as received, for If-Modified-Since.
     public var lastModified: String?
 
-    /// How long the body is fresh from the moment it is stored or revalidated. `nil`: the server did not say, and the cache's
-    /// `assumedLifetime` counts. Zero or less: stale at once.
+    /// How long the body is fresh from the moment it is stored or revalidated. `nil`: the server did not say, and the
+    /// cache's `assumedLifetime` counts. Zero or less: stale at once.
     public var lifetime: Duration?
 
     /// All of it may be left out.

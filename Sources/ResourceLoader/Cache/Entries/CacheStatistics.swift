@@ -6,7 +6,8 @@ public struct CacheStatistics: Hashable, Sendable {
     public var misses = 0
     /// Bodies committed.
     public var commits = 0
-    /// Commits refused: incomplete, corrupt, empty, too large, or begun before a clear. For memory: bodies too large to keep there.
+    /// Commits refused: incomplete, corrupt, empty, too large, or begun before a clear. For memory: bodies too large to
+    /// keep there.
     public var refusedCommits = 0
     /// Entries thrown out for the byte budget or for a full disk.
     public var evictions = 0

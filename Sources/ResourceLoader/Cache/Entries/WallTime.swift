@@ -2,7 +2,8 @@ import Glibc
 
 /// A moment of the wall clock, in milliseconds since 1970, because freshness and age outlive the process and the boot.
 ///
-/// The wall clock can be set back. Nothing here breaks then: an entry from "the future" counts as stale, never as expired.
+/// The wall clock can be set back. Nothing here breaks then: an entry from "the future" counts as stale, never as
+/// expired.
 public struct WallTime: Hashable, Comparable, Sendable {
     /// Milliseconds since the start of 1970, UTC.
     public let milliseconds: Int64

@@ -1,5 +1,5 @@
-/// A dictionary of byte arrays that keeps the most recently used ones within a budget. Every operation takes the same time however
-/// many there are.
+/// A dictionary of byte arrays that keeps the most recently used ones within a budget. Every operation takes the same
+/// time however many there are.
 struct ByteBoundedLRU<Key: Hashable & Sendable, Label: Equatable & Sendable>: Sendable {
     private struct Node {
         let key: Key

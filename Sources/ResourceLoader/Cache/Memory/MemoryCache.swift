@@ -2,8 +2,8 @@ import Synchronization
 
 /// Keeps the bodies used last in memory, in front of a disk cache.
 ///
-/// Each look-up still asks the index (some microseconds), so that it sees what other processes do, and freshness is the index's:
-/// memory only saves opening and reading files. Should the index not answer, it serves what it has.
+/// Each look-up still asks the index (some microseconds), so that it sees what other processes do, and freshness is the
+/// index's: memory only saves opening and reading files. Should the index not answer, it serves what it has.
 public final class MemoryCache: ResourceCache {
     private struct Slot: Hashable {
         let key: CacheKey
@@ -20,8 +20,8 @@ public final class MemoryCache: ResourceCache {
 
     private let kept: Mutex<Kept>
 
-    /// Keeps at most that many bytes of bodies. One that would take more than a quarter of them is not kept, so that a single large one
-    /// does not push out all others.
+    /// Keeps at most that many bytes of bodies. One that would take more than a quarter of them is not kept, so that a
+    /// single large one does not push out all others.
     public init(over disk: DiskCache, byteBudget: Int) {
         self.disk = disk
         kept = Mutex(Kept(bodies: ByteBoundedLRU(budget: byteBudget)))
