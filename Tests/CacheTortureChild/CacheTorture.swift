@@ -61,7 +61,7 @@ struct CacheTorture {
         let cut = Int.random(in: 0...bytes.count, using: &random)
         try part.append(Array(bytes[..<cut]))
         try part.append(Array(bytes[cut...]))
-        let digest = bytes.count < 200 ? SHA256.digest(of: bytes) : nil
+        let digest = bytes.count < 200 ? BodyDigest(of: bytes) : nil
         do {
             _ = try cache.commit(
                 part, as: Self.key(number), variant: variant,
@@ -80,7 +80,7 @@ struct CacheTorture {
         }
         if Bool.random(using: &random) { return try commit(part, number, variant) }
         try part.append(Array(repeating: 1, count: .random(in: 1...9000, using: &random)))
-        if Bool.random(using: &random) { try part.checkpoint(PartSidecar(validator: "\"v\"", total: nil)) }
+        if Bool.random(using: &random) { try part.checkpoint(PartNote(validator: "\"v\"", total: nil)) }
         if Bool.random(using: &random) { try part.release() }
     }
 }

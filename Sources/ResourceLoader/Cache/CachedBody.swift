@@ -60,7 +60,7 @@ public struct CachedBody: Sendable {
     /// happens where there is none.
     public func verify() throws(CacheError) {
         guard let digest = entry.digest else { return }
-        let found = SHA256.digest(of: try bytes())
+        let found = BodyDigest(of: try bytes())
         if found != digest { throw .corrupt("SHA-256 is \(found), not \(digest)") }
     }
 }

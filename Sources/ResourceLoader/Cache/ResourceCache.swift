@@ -54,10 +54,10 @@ public struct BodyExpectation: Hashable, Sendable {
     public var length: Int64?
 
     /// The announced SHA-256. It is kept with the entry.
-    public var digest: SHA256.Digest?
+    public var digest: BodyDigest?
 
     /// Either may be left out.
-    public init(length: Int64? = nil, digest: SHA256.Digest? = nil) {
+    public init(length: Int64? = nil, digest: BodyDigest? = nil) {
         self.length = length
         self.digest = digest
     }

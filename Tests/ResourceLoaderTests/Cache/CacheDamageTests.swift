@@ -13,7 +13,7 @@ import Testing
         for number in 0..<20 {
             let body = block(UInt8(number), count: 1000 + number)
             try cache.store(
-                body, as: CacheKey("\(number)"), expecting: BodyExpectation(digest: SHA256.digest(of: body)))
+                body, as: CacheKey("\(number)"), expecting: BodyExpectation(digest: BodyDigest(of: body)))
         }
         return folder
     }

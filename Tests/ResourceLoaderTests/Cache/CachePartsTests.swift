@@ -11,11 +11,11 @@ import Testing
         let first = try fixture.cache.claimPart(for: request)
         #expect(first.length == 0)
         try first.append(bytes("first half, "))
-        try first.checkpoint(PartSidecar(validator: "\"v1\"", total: 23))
+        try first.checkpoint(PartNote(validator: "\"v1\"", total: 23))
         try first.release()
         let second = try fixture.reopened().claimPart(for: request)
         #expect(second.length == 12)
-        #expect(second.sidecar == PartSidecar(validator: "\"v1\"", total: 23))
+        #expect(second.note == PartNote(validator: "\"v1\"", total: 23))
         try second.append(bytes("second half"))
         let entry = try second.cache.commit(
             second, as: CacheKey("cat"), expecting: BodyExpectation(length: 23))
@@ -37,7 +37,7 @@ import Testing
         let fixture = try CacheFixture()
         var part: ResumablePart? = try fixture.cache.claimPart(for: request)
         try part?.append(bytes("flushed"))
-        try part?.checkpoint(PartSidecar())
+        try part?.checkpoint(PartNote())
         try part?.append(bytes(" and not"))
         part = nil
         try fixture.execute("UPDATE parts SET boot = 'an earlier one'")
@@ -106,7 +106,7 @@ import Testing
         let fixture = try CacheFixture()
         let part = try fixture.cache.claimPart(for: request)
         try part.append(bytes("too much"))
-        try part.checkpoint(PartSidecar(total: 3))
+        try part.checkpoint(PartNote(total: 3))
         try part.release()
         #expect(try fixture.cache.claimPart(for: request).length == 0)
     }
@@ -120,7 +120,7 @@ import Testing
             try released.append(bytes("y"))
             try released.release()
             #expect(fixture.folder.files().count == 1)
-            try dropped.checkpoint(PartSidecar())
+            try dropped.checkpoint(PartNote())
         }
         #expect(fixture.folder.files().isEmpty)
     }

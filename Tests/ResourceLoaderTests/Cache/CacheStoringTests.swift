@@ -98,14 +98,14 @@ import Testing
         let fixture = try CacheFixture()
         let cache = fixture.cache
         try cache.store(bytes("good"), as: CacheKey("cat"))
-        let wrong = SHA256.digest(of: bytes("something else"))
+        let wrong = BodyDigest(of: bytes("something else"))
         #expect(throws: CacheError.incomplete(expected: 8, got: 7)) {
             try cache.store(bytes("picture"), as: CacheKey("cat"), expecting: BodyExpectation(length: 8))
         }
         #expect(throws: CacheError.corrupt("7 bytes instead of 6")) {
             try cache.store(bytes("picture"), as: CacheKey("cat"), expecting: BodyExpectation(length: 6))
         }
-        #expect(throws: CacheError.corrupt("SHA-256 is \(SHA256.digest(of: bytes("picture"))), not \(wrong)")) {
+        #expect(throws: CacheError.corrupt("SHA-256 is \(BodyDigest(of: bytes("picture"))), not \(wrong)")) {
             try cache.store(bytes("picture"), as: CacheKey("cat"), expecting: BodyExpectation(digest: wrong))
         }
         #expect(try cache.body(of: CacheKey("cat"), variant: .original)?.bytes() == bytes("good"))
@@ -115,7 +115,7 @@ import Testing
 
     @Test func keepsTheDigestItChecked() throws {
         let fixture = try CacheFixture()
-        let digest = SHA256.digest(of: bytes("picture"))
+        let digest = BodyDigest(of: bytes("picture"))
         try fixture.cache.store(
             bytes("picture"), as: CacheKey("cat"), expecting: BodyExpectation(length: 7, digest: digest))
         let body = try #require(try fixture.cache.body(of: CacheKey("cat"), variant: .original))
@@ -125,7 +125,7 @@ import Testing
 
     @Test func tellsABodyThatRotted() throws {
         let fixture = try CacheFixture()
-        let digest = SHA256.digest(of: bytes("picture"))
+        let digest = BodyDigest(of: bytes("picture"))
         try fixture.cache.store(bytes("picture"), as: CacheKey("cat"), expecting: BodyExpectation(digest: digest))
         let file = try #require(fixture.folder.files().first)
         try Data("pictuRe".utf8).write(to: URL(fileURLWithPath: "\(fixture.folder.path)/\(file)"))

@@ -115,7 +115,7 @@ struct CacheIndex {
             key: CacheKey(row.blob(1)),
             variant: CacheVariant(String(decoding: row.blob(2), as: UTF8.self)),
             size: row.integer(3),
-            digest: row.optionalBlob(10).flatMap { SHA256.Digest($0) },
+            digest: row.optionalBlob(10).flatMap { BodyDigest($0) },
             metadata: CacheMetadata(
                 contentType: row.optionalText(7), etag: row.optionalText(8), lastModified: row.optionalText(9),
                 lifetime: row.integer(6) == 0 ? nil : lifetime),
@@ -189,7 +189,7 @@ struct CacheIndex {
 
     struct PartRow {
         let id: FileID
-        let sidecar: PartSidecar
+        let note: PartNote
         /// How much of the file was known to be on the disk itself.
         let durable: Int64
         /// Under which boot of the machine it was last written.
@@ -217,7 +217,7 @@ struct CacheIndex {
             found.append(
                 PartRow(
                     id: FileID(number: row.integer(0)),
-                    sidecar: PartSidecar(validator: row.optionalText(1), total: row.optionalInteger(2)),
+                    note: PartNote(validator: row.optionalText(1), total: row.optionalInteger(2)),
                     durable: row.integer(3), boot: row.optionalText(4) ?? "",
                     touched: WallTime(milliseconds: row.integer(5))))
             return true
@@ -234,12 +234,12 @@ struct CacheIndex {
     /// Whether it was still there.
     @discardableResult
     func updatePart(
-        _ id: FileID, _ sidecar: PartSidecar, durable: Int64, boot: String, at now: WallTime
+        _ id: FileID, _ note: PartNote, durable: Int64, boot: String, at now: WallTime
     ) throws(IndexFailure) -> Bool {
         try database.run(
             "UPDATE parts SET validator = ?, total = ?, durable = ?, boot = ?, touched = ? WHERE id = ?",
             [
-                .optional(sidecar.validator), .optional(sidecar.total), .integer(durable), .text(boot),
+                .optional(note.validator), .optional(note.total), .integer(durable), .text(boot),
                 .integer(now.milliseconds), .integer(id.number),
             ]) > 0
     }

@@ -156,8 +156,8 @@ public final class DiskCache: ResourceCache {
         try perform { (store) throws(IndexFailure) in try store.trimParts() }
     }
 
-    func describePart(_ id: FileID, _ sidecar: PartSidecar, durable: Int64) throws(CacheError) -> Bool {
-        try perform { (store) throws(IndexFailure) in try store.describePart(id, sidecar, durable: durable) }
+    func describePart(_ id: FileID, _ note: PartNote, durable: Int64) throws(CacheError) -> Bool {
+        try perform { (store) throws(IndexFailure) in try store.describePart(id, note, durable: durable) }
     }
 
     func deletePart(_ id: FileID) throws(CacheError) {

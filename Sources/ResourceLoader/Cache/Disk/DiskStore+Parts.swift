@@ -6,7 +6,7 @@ extension DiskStore {
         let file: FileDescriptor
         let generation: String
         let length: Int64
-        let sidecar: PartSidecar
+        let note: PartNote
     }
 
     /// The part kept for this fingerprint, or a new one.
@@ -18,9 +18,9 @@ extension DiskStore {
                     guard file.tryLock(.exclusive) else { throw .cache(.partInUse) }
                     let length = try Self.cutToWhatIsSure(row, file, boot: Self.bootID)
                     try index.updatePart(
-                        row.id, row.sidecar, durable: min(row.durable, length), boot: Self.bootID, at: now())
+                        row.id, row.note, durable: min(row.durable, length), boot: Self.bootID, at: now())
                     return ClaimedPart(
-                        id: row.id, file: file, generation: generation, length: length, sidecar: row.sidecar)
+                        id: row.id, file: file, generation: generation, length: length, note: row.note)
                 }
                 guard errno == ENOENT else {
                     throw .cache(.storage(StorageFailure("open", CacheDirectory.part(row.id))))
@@ -31,7 +31,7 @@ extension DiskStore {
             let (id, file) = try makeLockedFile()
             try index.insertPart(id, for: fingerprint, boot: Self.bootID, at: now())
             return ClaimedPart(
-                id: id, file: file, generation: generation, length: 0, sidecar: PartSidecar())
+                id: id, file: file, generation: generation, length: 0, note: PartNote())
         }
         try trimParts()
         return claimed
@@ -41,7 +41,7 @@ extension DiskStore {
     func scratchPart() throws(IndexFailure) -> ClaimedPart {
         let generation = try directory.generation()
         let (id, file) = try makeLockedFile()
-        return ClaimedPart(id: id, file: file, generation: generation, length: 0, sidecar: PartSidecar())
+        return ClaimedPart(id: id, file: file, generation: generation, length: 0, note: PartNote())
     }
 
     private func makeLockedFile() throws(IndexFailure) -> (FileID, FileDescriptor) {
@@ -64,7 +64,7 @@ extension DiskStore {
     ) throws(IndexFailure) -> Int64 {
         let size = file.status.map { Int64($0.st_size) } ?? 0
         var sure = row.boot == boot ? size : min(size, row.durable)
-        if let total = row.sidecar.total, sure > total { sure = 0 }
+        if let total = row.note.total, sure > total { sure = 0 }
         if sure < size, ftruncate(file.raw, off_t(sure)) != 0 {
             throw .cache(.storage(StorageFailure("truncate", CacheDirectory.part(row.id))))
         }
@@ -82,9 +82,9 @@ extension DiskStore {
     }()
 
     /// Whether it is still known; a clear or a new index forgets it.
-    mutating func describePart(_ id: FileID, _ sidecar: PartSidecar, durable: Int64) throws(IndexFailure) -> Bool {
+    mutating func describePart(_ id: FileID, _ note: PartNote, durable: Int64) throws(IndexFailure) -> Bool {
         try index.transaction { () throws(IndexFailure) in
-            try index.updatePart(id, sidecar, durable: durable, boot: Self.bootID, at: now())
+            try index.updatePart(id, note, durable: durable, boot: Self.bootID, at: now())
         }
     }
 

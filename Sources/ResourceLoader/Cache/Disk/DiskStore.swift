@@ -322,7 +322,7 @@ struct DiskStore {
         let key: CacheKey
         let variant: CacheVariant
         let size: Int64
-        let digest: SHA256.Digest?
+        let digest: BodyDigest?
         let metadata: CacheMetadata
     }
 

@@ -2,7 +2,7 @@ import Glibc
 import Synchronization
 
 /// What is known of an unfinished body besides the bytes, kept with the part so that the next claim can go on.
-public struct PartSidecar: Hashable, Sendable {
+public struct PartNote: Hashable, Sendable {
     /// The strong validator of the representation the bytes belong to, for If-Range.
     public var validator: String?
 
@@ -24,7 +24,7 @@ public final class ResumablePart: Sendable {
     private struct Progress {
         var length: Int64
         var durable: Int64
-        var sidecar: PartSidecar
+        var note: PartNote
         var ended = false
     }
 
@@ -41,7 +41,7 @@ public final class ResumablePart: Sendable {
         id = claimed.id
         file = claimed.file
         generation = claimed.generation
-        progress = Mutex(Progress(length: claimed.length, durable: claimed.length, sidecar: claimed.sidecar))
+        progress = Mutex(Progress(length: claimed.length, durable: claimed.length, note: claimed.note))
     }
 
     deinit {
@@ -53,7 +53,7 @@ public final class ResumablePart: Sendable {
     public var length: Int64 { progress.withLock { $0.length } }
 
     /// What is known of the whole.
-    public var sidecar: PartSidecar { progress.withLock { $0.sidecar } }
+    public var note: PartNote { progress.withLock { $0.note } }
 
     /// Adds bytes at the end. On a full disk the cache makes room once, by evicting, before it throws `storage`; what
     /// was written until then stays, and `length` tells how much that is.
@@ -70,7 +70,7 @@ public final class ResumablePart: Sendable {
                 let failure = StorageFailure("write", CacheDirectory.part(id), code: code)
                 guard failure.isFull, !madeRoom else { throw .storage(failure) }
                 madeRoom = true
-                let outstanding = progress.sidecar.total.map { $0 - progress.length } ?? 0
+                let outstanding = progress.note.total.map { $0 - progress.length } ?? 0
                 cache.makeRoom(for: max(Int64(rest.count), outstanding))
             }
         }
@@ -97,9 +97,9 @@ public final class ResumablePart: Sendable {
     /// Remembers validator and total, and how much is there; flushes the bytes first unless the cache's durability is
     /// `process`. Call it when the answer's headers are known, and now and then in a long download: after a power cut,
     /// what was appended since the last call is fetched again (after a crash nothing is).
-    public func checkpoint(_ sidecar: PartSidecar) throws(CacheError) {
+    public func checkpoint(_ note: PartNote) throws(CacheError) {
         try changing { (progress) throws(CacheError) in
-            progress.sidecar = sidecar
+            progress.note = note
             _ = try save(&progress)
         }
     }
@@ -126,7 +126,7 @@ public final class ResumablePart: Sendable {
         guard isKept else { return false }
         try flush(with: fdatasync)
         progress.durable = progress.length
-        return try cache.describePart(id, progress.sidecar, durable: progress.durable)
+        return try cache.describePart(id, progress.note, durable: progress.durable)
     }
 
     private func flush(with sync: (Int32) -> Int32) throws(CacheError) {
@@ -194,7 +194,7 @@ public final class ResumablePart: Sendable {
         }
     }
 
-    private func digest(_ length: Int64) throws(CacheError) -> SHA256.Digest {
+    private func digest(_ length: Int64) throws(CacheError) -> BodyDigest {
         var hash = SHA256()
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
         defer { buffer.deallocate() }
@@ -205,6 +205,6 @@ public final class ResumablePart: Sendable {
             hash.update(UnsafeRawBufferPointer(rebasing: buffer[..<got]))
             offset += Int64(got)
         }
-        return hash.finalize()
+        return BodyDigest(finishing: hash)
     }
 }

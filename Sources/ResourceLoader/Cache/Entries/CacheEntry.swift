@@ -18,7 +18,7 @@ public struct CacheEntry: Hashable, Sendable {
     public let size: Int64
 
     /// The SHA-256 it was checked against when it was committed; `nil` if none was given.
-    public let digest: SHA256.Digest?
+    public let digest: BodyDigest?
 
     /// What the server said about it; after a revalidation, what it said last.
     public let metadata: CacheMetadata
