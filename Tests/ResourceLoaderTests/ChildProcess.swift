@@ -65,3 +65,12 @@ final class ChildProcess {
         return status & 0x7f == 0 ? (status >> 8) & 0xff : -(status & 0x7f)
     }
 }
+
+/// Runs something that blocks where it keeps no other test from running.
+func onAThreadOfItsOwn(_ work: @escaping @Sendable () throws -> Void) async throws {
+    try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+        Thread.detachNewThread {
+            continuation.resume(with: Result { try work() })
+        }
+    }
+}

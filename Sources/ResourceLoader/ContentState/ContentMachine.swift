@@ -114,8 +114,8 @@ public struct ContentMachine<Value: Sendable>: Sendable {
     private mutating func start(at now: Duration) -> [ContentEffect] {
         generations += 1
         flight = Flight(generation: generations, returnsBefore: returns)
-        // Already visible from the attempt before: it stays, rather than to flash. What that attempt brought need not wait
-        // for its end any longer.
+        // Already visible from the attempt before: it stays, rather than to flash. What that attempt brought need not
+        // wait for its end any longer.
         if case .shown = indicator {
             settle(keepingIndicator: true)
             return [.start(generation: generations)]

@@ -14,60 +14,69 @@ import Testing
         let cache = try DiskCache(directory: folder.path, configuration: CacheTorture.configuration())
         let entries = try cache.allEntries()
         for entry in entries {
-            let body = try #require(try cache.body(of: entry.key, variant: entry.variant))
+            guard let body = try cache.body(of: entry.key, variant: entry.variant) else {
+                throw CacheTorture.Wrong(what: "an entry without a body")
+            }
             try CacheTorture.verify(body)
         }
-        #expect(cache.incidents.isEmpty)
-        #expect(cache.statistics.bytes == entries.reduce(0) { $0 + DiskStore.charge(size: $1.size, key: $1.key) })
-        #expect(cache.statistics.bytes <= CacheTorture.configuration().byteBudget)
+        let charged = entries.reduce(0) { $0 + DiskStore.charge(size: $1.size, key: $1.key) }
+        try expect(cache.incidents.isEmpty, "\(cache.incidents)")
+        try expect(cache.statistics.bytes == charged, "charged \(cache.statistics.bytes) instead of \(charged)")
+        try expect(charged <= CacheTorture.configuration().byteBudget, "\(charged) bytes exceed the budget")
         let files = folder.files()
-        #expect(files.filter { $0.hasPrefix("bodies/") }.count == entries.count)
-        #expect(files.allSatisfy { $0.hasPrefix("bodies/") || $0.hasPrefix("parts/") })
+        let bodies = files.filter { $0.hasPrefix("bodies/") }
+        try expect(bodies.count == entries.count, "\(bodies.count) files for \(entries.count) entries")
+        try expect(files.allSatisfy { $0.hasPrefix("bodies/") || $0.hasPrefix("parts/") }, "\(files)")
     }
 
-    @Test func leavesEveryEntryWholeWhenKilledAThousandTimes() throws {
-        let folder = TemporaryFolder()
-        var random = SystemRandomNumberGenerator()
-        for _ in 0..<1000 {
-            let child = try ChildProcess(Self.child, ["commit", folder.path])
-            // So many operations, and then some way into the next. With none, it may still be opening the folder.
-            let ticks = Int.random(in: 0..<6, using: &random)
-            for _ in 0..<ticks where child.read(atMost: 1).isEmpty { break }
-            // The pause is the random point itself; nothing is waited for.
-            usleep(.random(in: 0..<(ticks == 0 ? 12_000 : 800), using: &random))
-            child.kill()
-            let status = child.wait()
-            #expect(status == -SIGKILL, "\(child.readAll())")
+    static func expect(_ holds: Bool, _ otherwise: @autoclosure () -> String) throws {
+        if !holds { throw CacheTorture.Wrong(what: otherwise()) }
+    }
+
+    static func finish(_ child: ChildProcess, with expected: Int32) throws {
+        if expected < 0 { child.kill() }
+        let output = expected < 0 ? "" : child.readAll()
+        let status = child.wait()
+        try expect(status == expected, "exit status \(status) instead of \(expected): \(output)\(child.readAll())")
+    }
+
+    @Test func leavesEveryEntryWholeWhenKilledAThousandTimes() async throws {
+        try await onAThreadOfItsOwn {
+            let folder = TemporaryFolder()
+            for _ in 0..<1000 {
+                let child = try ChildProcess(Self.child, ["commit", folder.path])
+                // So many operations, and then some way into the next. With none, it may still be opening the folder.
+                let ticks = Int.random(in: 0..<6)
+                for _ in 0..<ticks where child.read(atMost: 1).isEmpty { break }
+                // The pause is the random point itself; nothing is waited for.
+                usleep(.random(in: 0..<(ticks == 0 ? 12_000 : 800)))
+                try Self.finish(child, with: -SIGKILL)
+                try Self.verify(folder)
+            }
+        }
+    }
+
+    @Test func letsEightProcessesShareAFolder() async throws {
+        try await onAThreadOfItsOwn {
+            let folder = TemporaryFolder()
+            let children = try (0..<8).map { _ in try ChildProcess(Self.child, ["work", folder.path, "300"]) }
+            for child in children { try Self.finish(child, with: 0) }
             try Self.verify(folder)
         }
     }
 
-    @Test func letsEightProcessesShareAFolder() throws {
-        let folder = TemporaryFolder()
-        let children = try (0..<8).map { _ in try ChildProcess(Self.child, ["work", folder.path, "300"]) }
-        for child in children {
-            let output = child.readAll()
-            #expect(child.wait() == 0, "\(output)")
-        }
-        try Self.verify(folder)
-    }
-
-    @Test func goesOnWhenSomeOfEightProcessesAreKilled() throws {
-        let folder = TemporaryFolder()
-        let workers = try (0..<4).map { _ in try ChildProcess(Self.child, ["work", folder.path, "200"]) }
-        for _ in 0..<40 {
-            let victims = try (0..<4).map { _ in try ChildProcess(Self.child, ["commit", folder.path]) }
-            for victim in victims { _ = victim.read(atMost: 1) }
-            for victim in victims {
-                victim.kill()
-                #expect(victim.wait() == -SIGKILL, "\(victim.readAll())")
+    @Test func goesOnWhenSomeOfEightProcessesAreKilled() async throws {
+        try await onAThreadOfItsOwn {
+            let folder = TemporaryFolder()
+            let workers = try (0..<4).map { _ in try ChildProcess(Self.child, ["work", folder.path, "200"]) }
+            for _ in 0..<20 {
+                let victims = try (0..<4).map { _ in try ChildProcess(Self.child, ["commit", folder.path]) }
+                for victim in victims { _ = victim.read(atMost: 1) }
+                for victim in victims { try Self.finish(victim, with: -SIGKILL) }
             }
+            for worker in workers { try Self.finish(worker, with: 0) }
+            try Self.verify(folder)
         }
-        for worker in workers {
-            let output = worker.readAll()
-            #expect(worker.wait() == 0, "\(output)")
-        }
-        try Self.verify(folder)
     }
 
     /// Whether a mount namespace with a tmpfs can be made here.
@@ -80,13 +89,14 @@ import Testing
     }()
 
     @Test(.enabled(if: canMount, "mounting a tmpfs of 1 MiB needs root"))
-    func evictsOnceAndThenReportsAFullDisk() throws {
-        let folder = TemporaryFolder()
-        try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
-        // The mount is seen by the child alone and goes with it.
-        let script = "mount -t tmpfs -o size=1m none \"$1\" && exec \"$2\" full \"$1/cache\""
-        let child = try ChildProcess("unshare", ["-m", "sh", "-c", script, "sh", folder.path, Self.child])
-        let output = child.readAll()
-        #expect(child.wait() == 0, "\(output)")
+    func evictsOnceAndThenReportsAFullDisk() async throws {
+        try await onAThreadOfItsOwn {
+            let folder = TemporaryFolder()
+            try FileManager.default.createDirectory(atPath: folder.path, withIntermediateDirectories: true)
+            // The mount is seen by the child alone and goes with it.
+            let script = "mount -t tmpfs -o size=1m none \"$1\" && exec \"$2\" full \"$1/cache\""
+            let child = try ChildProcess("unshare", ["-m", "sh", "-c", script, "sh", folder.path, Self.child])
+            try Self.finish(child, with: 0)
+        }
     }
 }

@@ -237,9 +237,8 @@ import Testing
             var laws = ContentLaws()
             for _ in 0..<30 { laws.step(using: &random) }
             guard laws.broken.isEmpty else {
-                Issue.record(
-                    "story \(story): \(laws.broken.joined(separator: "; "))\n\(laws.log.map { "\($0)" }.joined(separator: "\n"))"
-                )
+                let log = laws.log.map { "\($0)" }.joined(separator: "\n")
+                Issue.record("story \(story): \(laws.broken.joined(separator: "; "))\n\(log)")
                 return
             }
         }

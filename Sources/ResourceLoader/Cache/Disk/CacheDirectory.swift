@@ -64,6 +64,12 @@ struct CacheDirectory: Sendable {
         return fstatat(root.raw, name, &status, AT_SYMLINK_NOFOLLOW) == 0 ? status : nil
     }
 
+    /// Whether it is a file that may be read and written. It is not opened: closing any descriptor of an index would
+    /// drop the locks that SQLite has on it in this process.
+    func isUsableFile(_ name: String) -> Bool {
+        status(name).map { $0.st_mode & S_IFMT == S_IFREG } == true && faccessat(root.raw, name, R_OK | W_OK, 0) == 0
+    }
+
     /// Whether it is gone now; it may have been gone before.
     @discardableResult
     func delete(_ name: String) -> Bool {

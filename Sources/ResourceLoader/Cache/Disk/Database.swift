@@ -20,6 +20,7 @@ struct DatabaseFailure {
         case busy
         case full
         case damaged
+        case moved
         case other
     }
 
@@ -32,6 +33,7 @@ struct DatabaseFailure {
         case SQLITE_BUSY, SQLITE_LOCKED: .busy
         case SQLITE_FULL: .full
         case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_FORMAT, SQLITE_ERROR, SQLITE_MISMATCH, SQLITE_CONSTRAINT: .damaged
+        case SQLITE_READONLY where code == Self.databaseMoved: .moved
         case SQLITE_IOERR where systemError == ENOSPC || systemError == EDQUOT: .full
         // What a truncated index or write-ahead log looks like.
         case SQLITE_IOERR where code == Self.shortRead: .damaged
@@ -39,15 +41,16 @@ struct DatabaseFailure {
         }
     }
 
-    /// SQLITE_IOERR_SHORT_READ, a macro that is not imported.
+    /// SQLITE_IOERR_SHORT_READ and SQLITE_READONLY_DBMOVED, macros that are not imported.
     private static let shortRead = SQLITE_IOERR | (2 << 8)
+    private static let databaseMoved = SQLITE_READONLY | (4 << 8)
 
     /// As an error for the caller.
     var error: CacheError {
         switch kind {
         case .busy: .busy
         case .full: .storage(StorageFailure("index", "index", code: ENOSPC, detail: message))
-        case .damaged, .other: .storage(StorageFailure("index", "index", code: systemError, detail: message))
+        case .damaged, .moved, .other: .storage(StorageFailure("index", "index", code: systemError, detail: message))
         }
     }
 }

@@ -1,4 +1,3 @@
-import CSQLite
 import Glibc
 
 /// The one place that changes a cache's folder. `DiskCache` lets one thread at a time in; other processes are kept in
@@ -61,6 +60,7 @@ struct DiskStore {
     ) throws(CacheError) -> Result {
         var madeRoom = false
         var replaced = false
+        var reopened = false
         while true {
             do throws(IndexFailure) {
                 if directory.status(indexName)?.st_ino != indexInode { try reopen() }
@@ -74,6 +74,9 @@ struct DiskStore {
                     } catch {
                         throw Self.error(for: error)
                     }
+                case .database(let failure) where failure.kind == .moved && !reopened:
+                    // Replaced by another process since the look at its name.
+                    reopened = true
                 case _ where error.isFullDisk && !madeRoom:
                     madeRoom = true
                     makeRoom(for: 0)
@@ -130,7 +133,7 @@ struct DiskStore {
                 return OpenedIndex(index: index, name: name, inode: status.st_ino, incidents: incidents)
             } catch {
                 guard present != nil, case .database(let failure) = error,
-                    failure.kind == .damaged || failure.code & 0xff == SQLITE_CANTOPEN
+                    failure.kind == .damaged || !directory.isUsableFile(name)
                 else { throw error }
                 incidents.append(setAsideIndex(name, in: directory, because: failure))
                 // Else it would be found again, for ever.
@@ -195,12 +198,12 @@ struct DiskStore {
             do throws(IndexFailure) {
                 try index.transaction { () throws(IndexFailure) in try writeUses() }
             } catch {
-                // A disk that is full must not keep anybody from reading; the order of eviction is the poorer for it,
-                // no more.
-                guard case .database(let failure) = error, failure.kind == .full || failure.kind == .busy else {
+                // A disk that is full or read-only must not keep anybody from reading; the order of eviction is the
+                // poorer for it, no more.
+                if case .database(let failure) = error, failure.kind == .damaged || failure.kind == .moved {
                     throw error
                 }
-                uses.removeFirst(Self.mostUnwrittenUses / 2)
+                uses = uses.suffix(Self.mostUnwrittenUses / 2)
             }
         }
         return entry
