@@ -137,7 +137,8 @@ final class Attempt {
             ccurl_set_offset(easy, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(bytes.count))
             bytes.withUnsafeBytes { buffer in
                 // libcurl copies the bytes here, as many as were announced.
-                _ = ccurl_set_pointer(easy, CURLOPT_COPYPOSTFIELDS, UnsafeMutableRawPointer(mutating: buffer.baseAddress))
+                _ = ccurl_set_pointer(
+                    easy, CURLOPT_COPYPOSTFIELDS, UnsafeMutableRawPointer(mutating: buffer.baseAddress))
             }
             if !hop.headers.contains(where: { $0.name.lowercased() == "content-type" }) {
                 lines.append("Content-Type: \(body.contentType)")
@@ -178,7 +179,8 @@ final class Attempt {
                 return headIsComplete()
             }
         } else if let colon = line.firstIndex(of: ":") {
-            head.headers.append(TransferHeader(String(line[..<colon]), line[line.index(after: colon)...].trimmingSpaces))
+            head.headers.append(
+                TransferHeader(String(line[..<colon]), line[line.index(after: colon)...].trimmingSpaces))
         }
         return true
     }
@@ -217,7 +219,9 @@ final class Attempt {
             total = head.isEncoded ? nil : head.contentLength
             isResumable = head.validator != nil && !head.isEncoded && hop.body == nil && head.status == 200
         }
-        if let announced = total ?? head.contentLength, announced > request.limits.bytes { return .unfit(.tooManyBytes) }
+        if let announced = total ?? head.contentLength, announced > request.limits.bytes {
+            return .unfit(.tooManyBytes)
+        }
         return .body
     }
 
@@ -368,7 +372,8 @@ private func requestReady(
 }
 
 private func transferProgressed(
-    _ user: UnsafeMutableRawPointer?, _ downTotal: curl_off_t, _ down: curl_off_t, _ upTotal: curl_off_t, _ up: curl_off_t
+    _ user: UnsafeMutableRawPointer?, _ downTotal: curl_off_t, _ down: curl_off_t, _ upTotal: curl_off_t,
+    _ up: curl_off_t
 ) -> Int32 {
     Attempt.of(user)?.sent(Int64(up))
     return 0

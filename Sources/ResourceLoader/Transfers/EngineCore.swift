@@ -126,7 +126,9 @@ final class EngineCore: AttemptObserver {
             missing[request.identity] = nil
         }
         // Requests check their URL when they are made.
-        guard let address = WebAddress(request.url) else { return Self.refuse(waiter, .failed(TransferFailure(.rejected))) }
+        guard let address = WebAddress(request.url) else {
+            return Self.refuse(waiter, .failed(TransferFailure(.rejected)))
+        }
         count { $0.flights += 1 }
         let id = waiter.id
         let identity = request.identity
@@ -260,14 +262,19 @@ final class EngineCore: AttemptObserver {
             }
             send(
                 flight,
-                RedirectRule.Hop(address: flight.address, headers: flight.request.headers, body: flight.request.method.body))
+                RedirectRule.Hop(
+                    address: flight.address, headers: flight.request.headers, body: flight.request.method.body))
         case (.failed(let failure), .preparing), (.failed(let failure), .running), (.failed(let failure), .settling):
             abort(flight)
             refused(flight, failure)
         case (.completed(.success(let body)), .settling): finish(flight, body)
         case (.completed(.failure(let failure)), .settling): refused(flight, failure)
         case (.madeRoom(let hasRoom), .settling):
-            if hasRoom { enqueue(flight, isFirst: true) } else { fail(flight, .storage, status: nil, "no room could be made") }
+            if hasRoom {
+                enqueue(flight, isFirst: true)
+            } else {
+                fail(flight, .storage, status: nil, "no room could be made")
+            }
         default: break
         }
     }
@@ -306,7 +313,8 @@ final class EngineCore: AttemptObserver {
         let host = attempt.hop.address.host
         if attempt.conclusion != .status {
             budgets[host]?.succeeded()
-            report(TransferOutcome(host: host, status: attempt.head.status, failure: nil, path: path, time: clock.now()))
+            report(
+                TransferOutcome(host: host, status: attempt.head.status, failure: nil, path: path, time: clock.now()))
         }
         if attempt.conclusion == .body {
             flight.total = attempt.total
@@ -387,7 +395,8 @@ final class EngineCore: AttemptObserver {
         }
         if attempt.conclusion == .body {
             flight.position = attempt.isResumable ? attempt.position : 0
-            if evidence.transport == nil, evidence.verdict == nil, attempt.position == attempt.total ?? attempt.position {
+            if evidence.transport == nil, evidence.verdict == nil, attempt.position == attempt.total ?? attempt.position
+            {
                 return complete(flight, attempt, length: attempt.total)
             }
         }
@@ -414,7 +423,8 @@ final class EngineCore: AttemptObserver {
     private func startOver(_ flight: Flight, _ attempt: Attempt) {
         guard flight.ledger.startsOver() else {
             return attemptFailed(
-                flight, FailureEvidence(verdict: .unusableRange, status: attempt.head.status, isPathOnline: path.isOnline),
+                flight,
+                FailureEvidence(verdict: .unusableRange, status: attempt.head.status, isPathOnline: path.isOnline),
                 "the server answers ranges wrongly", of: attempt)
         }
         flight.lane.send(.discard)
@@ -425,7 +435,8 @@ final class EngineCore: AttemptObserver {
         move(flight, to: .settling)
         flight.head = attempt.head
         let checks = BodyChecks(
-            length: length, digest: flight.request.digest, expects: flight.request.expects, limits: flight.request.limits)
+            length: length, digest: flight.request.digest, expects: flight.request.expects,
+            limits: flight.request.limits)
         flight.lane.send(.complete(checks, attempt.head, attempt: flight.attempts))
     }
 
@@ -562,7 +573,8 @@ final class EngineCore: AttemptObserver {
         release(flight)
         let status = attempt.head.status > 0 ? attempt.head.status : nil
         attemptFailed(
-            flight, FailureEvidence(transport: .timedOut, status: status, isPathOnline: path.isOnline), detail, of: attempt)
+            flight, FailureEvidence(transport: .timedOut, status: status, isPathOnline: path.isOnline), detail,
+            of: attempt)
     }
 
     // MARK: - The network
@@ -609,7 +621,9 @@ final class EngineCore: AttemptObserver {
         let inOrder = flights.values.sorted { ($1.priority, $0.id) < ($0.priority, $1.id) }
         let before = byHandle.count
         var isFirst = true
-        for flight in inOrder where react(flight, to: event, isRerouted: isRerouted, isFirst: isFirst) { isFirst = false }
+        for flight in inOrder where react(flight, to: event, isRerouted: isRerouted, isFirst: isFirst) {
+            isFirst = false
+        }
         return before - byHandle.count
     }
 

@@ -68,7 +68,8 @@ final class Flight {
             let step = max(65_536, (progress.total ?? 0) / 100)
             let isNews: Bool
             if case .running(let old) = state {
-                isNews = progress.total != old.total || progress.received < published
+                isNews =
+                    progress.total != old.total || progress.received < published
                     || progress.received - published >= step || progress.received == progress.total
             } else {
                 isNews = true

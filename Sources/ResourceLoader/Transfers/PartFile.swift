@@ -229,5 +229,7 @@ public actor PartFile: TransferSink {
         unlink(partPath)
     }
 
-    private static func failure(_ what: String) -> SinkFailure { .storage("\(what): \(String(cString: strerror(errno)))") }
+    private static func failure(_ what: String) -> SinkFailure {
+        .storage("\(what): \(String(cString: strerror(errno)))")
+    }
 }

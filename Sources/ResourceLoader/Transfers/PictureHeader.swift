@@ -51,7 +51,9 @@ package struct PictureHeader: Sendable {
         }
     }
 
-    private func big(_ offset: Int, _ count: Int) -> Int { held[offset..<offset + count].reduce(0) { $0 << 8 | Int($1) } }
+    private func big(_ offset: Int, _ count: Int) -> Int {
+        held[offset..<offset + count].reduce(0) { $0 << 8 | Int($1) }
+    }
 
     private func little(_ offset: Int, _ count: Int) -> Int {
         held[offset..<offset + count].reversed().reduce(0) { $0 << 8 | Int($1) }
@@ -61,7 +63,8 @@ package struct PictureHeader: Sendable {
     private mutating func examinePNG() {
         guard held.count >= 24 else { return }
         guard Array(held[4..<8]) == [0x0d, 0x0a, 0x1a, 0x0a], Array(held[12..<16]) == Array("IHDR".utf8) else {
-            return finding = .unknown
+            finding = .unknown
+            return
         }
         finding = .size(width: big(16, 4), height: big(20, 4))
     }
@@ -75,7 +78,10 @@ package struct PictureHeader: Sendable {
     /// VP8, VP8L or VP8X as the first chunk (RFC 9649, 2.5 to 2.7).
     private mutating func examineWebP() {
         guard held.count >= 30 else { return }
-        guard Array(held[8..<12]) == Array("WEBP".utf8) else { return finding = .unknown }
+        guard Array(held[8..<12]) == Array("WEBP".utf8) else {
+            finding = .unknown
+            return
+        }
         switch String(decoding: held[12..<16], as: UTF8.self) {
         case "VP8 ": finding = .size(width: little(26, 2) & 0x3fff, height: little(28, 2) & 0x3fff)
         case "VP8L":
@@ -89,7 +95,10 @@ package struct PictureHeader: Sendable {
     /// One marker: the frame header ends the search, others are skipped by their length (ITU-T T.81, B.1.1).
     private mutating func examineSegment() {
         guard held.count >= 2 else { return }
-        guard held[0] == 0xff else { return finding = .unknown }
+        guard held[0] == 0xff else {
+            finding = .unknown
+            return
+        }
         let marker = held[1]
         switch marker {
         case 0xff: toSkip = 1  // fill byte
@@ -116,6 +125,8 @@ package enum HTMLSniffer {
         if head.starts(with: [0xef, 0xbb, 0xbf]) { head.removeFirst(3) }
         let space: Set<UInt8> = [9, 10, 12, 13, 32]
         let text = String(decoding: head.drop { space.contains($0) }, as: UTF8.self).lowercased()
-        return ["<!doctype html", "<html", "<head", "<body", "<script", "<title", "<meta", "<!--"].contains { text.hasPrefix($0) }
+        return ["<!doctype html", "<html", "<head", "<body", "<script", "<title", "<meta", "<!--"].contains {
+            text.hasPrefix($0)
+        }
     }
 }

@@ -1,6 +1,8 @@
 /// What a deadline is for.
 enum TimerKey: Hashable {
-    case connect(UInt64), stall(UInt64), overall(UInt64)
+    case connect(UInt64)
+    case stall(UInt64)
+    case overall(UInt64)
     /// The end of a back-off or of a jitter.
     case wake(UInt64)
     case linger(UInt64)
@@ -78,7 +80,11 @@ struct ReadyQueue {
         let ticket = Ticket(flight: flight, number: isFirst ? front : back)
         if isFirst { front -= 1 } else { back += 1 }
         // Lines are kept last to first, so that taking one out is cheap.
-        if isFirst { lines[priority, default: []].append(ticket) } else { lines[priority, default: []].insert(ticket, at: 0) }
+        if isFirst {
+            lines[priority, default: []].append(ticket)
+        } else {
+            lines[priority, default: []].insert(ticket, at: 0)
+        }
         return ticket
     }
 

@@ -10,7 +10,8 @@ package enum RedirectRule {
         package var hasLeftHost: Bool
 
         package init(
-            address: WebAddress, headers: [TransferHeader], body: RequestBody?, count: Int = 0, hasLeftHost: Bool = false
+            address: WebAddress, headers: [TransferHeader], body: RequestBody?, count: Int = 0,
+            hasLeftHost: Bool = false
         ) {
             self.address = address
             self.headers = headers
@@ -32,7 +33,9 @@ package enum RedirectRule {
 
     /// Headers that are about content, not about who asks; everything else is taken for a secret, because a program may name its
     /// credentials as it likes.
-    private static let harmless: Set<String> = ["accept", "accept-language", "user-agent", "content-type", "cache-control", "pragma"]
+    private static let harmless: Set<String> = [
+        "accept", "accept-language", "user-agent", "content-type", "cache-control", "pragma",
+    ]
 
     /// Whether an answer with this status redirects a request when it names a location (RFC 9110, 15.4).
     package static func isRedirect(_ status: Int) -> Bool { [301, 302, 303, 307, 308].contains(status) }

@@ -98,7 +98,9 @@ package struct ContentRange: Sendable, Hashable {
             return
         }
         let ends = halves[0].split(separator: "-", omittingEmptySubsequences: false).map { Int64(digits: String($0)) }
-        guard ends.count == 2, let first = ends[0], let last = ends[1], first <= last, last < total ?? .max else { return nil }
+        guard ends.count == 2, let first = ends[0], let last = ends[1], first <= last, last < total ?? .max else {
+            return nil
+        }
         bytes = first...last
     }
 }
@@ -106,7 +108,9 @@ package struct ContentRange: Sendable, Hashable {
 extension Int64 {
     /// Digits only: no sign, no spaces, which `Int64(_:)` and servers that lie would allow.
     init?(digits text: String) {
-        guard !text.isEmpty, text.utf8.allSatisfy({ $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }) else { return nil }
+        guard !text.isEmpty, text.utf8.allSatisfy({ $0 >= UInt8(ascii: "0") && $0 <= UInt8(ascii: "9") }) else {
+            return nil
+        }
         self.init(text)
     }
 }

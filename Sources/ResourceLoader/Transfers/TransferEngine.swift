@@ -61,7 +61,8 @@ public final class TransferEngine: Sendable {
 
     /// Begins a transfer, or joins the one under way for an equal request; the sink of the first is then used and this one is not.
     public func start(_ request: TransferRequest, into sink: any TransferSink) -> Transfer {
-        let (states, continuation) = AsyncStream.makeStream(of: TransferState.self, bufferingPolicy: .bufferingNewest(64))
+        let (states, continuation) = AsyncStream.makeStream(
+            of: TransferState.self, bufferingPolicy: .bufferingNewest(64))
         let waiter = Waiter(id: mailbox.makeID(), request: request, states: continuation)
         continuation.onTermination = { [mailbox] reason in
             if case .cancelled = reason { mailbox.post(.leave(waiter.id)) }

@@ -49,7 +49,8 @@ public struct TransferPreferences: Sendable, Hashable {
     public var reserve: Int64
 
     public init(
-        alwaysOriginal: Bool = false, allowsRoaming: Bool = false, remainingBudget: Int64? = nil, reserve: Int64 = 1 << 20
+        alwaysOriginal: Bool = false, allowsRoaming: Bool = false, remainingBudget: Int64? = nil,
+        reserve: Int64 = 1 << 20
     ) {
         self.alwaysOriginal = alwaysOriginal
         self.allowsRoaming = allowsRoaming

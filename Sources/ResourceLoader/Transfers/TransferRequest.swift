@@ -112,7 +112,8 @@ public struct TransferRequest: Sendable {
         guard parsed.isWeb else { throw .unsupportedScheme(parsed.scheme) }
         // These are the engine's own: a caller's copy would break resuming, or the framing of the request.
         let own: Set<String> = [
-            "range", "if-range", "accept-encoding", "content-length", "transfer-encoding", "connection", "expect", "host",
+            "range", "if-range", "accept-encoding", "content-length", "transfer-encoding", "connection", "expect",
+            "host",
         ]
         for header in headers where !header.isWellFormed || own.contains(header.name.lowercased()) {
             throw .badHeader(name: header.name)
@@ -141,7 +142,8 @@ extension TransferHeader {
     /// Whether the name is a token and the value a field value (RFC 9110, 5.1 and 5.5).
     var isWellFormed: Bool {
         let marks = Set("!#$%&'*+-.^_`|~".utf8)
-        let isToken = !name.isEmpty
+        let isToken =
+            !name.isEmpty
             && name.utf8.allSatisfy { byte in
                 (byte | 0x20 >= UInt8(ascii: "a") && byte | 0x20 <= UInt8(ascii: "z"))
                     || (byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")) || marks.contains(byte)

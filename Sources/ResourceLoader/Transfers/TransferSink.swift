@@ -76,7 +76,8 @@ package struct BodyVerifier: Sendable {
 
     /// Whether what was fed so far is all that the checks look at; the rest only counts.
     package var needsOnlyLength: Bool {
-        hash == nil && head.count >= HTMLSniffer.window && (checks.limits.pixels == nil || picture.finding != .needsMore)
+        hash == nil && head.count >= HTMLSniffer.window
+            && (checks.limits.pixels == nil || picture.finding != .needsMore)
     }
 
     package mutating func feed(_ bytes: UnsafeRawBufferPointer) {

@@ -34,7 +34,8 @@ struct TransfersCutTests {
                     for cut in stride(from: lane, to: body.count, by: 6) {
                         let sink = MemoryBody()
                         let request = try TransferRequest.get(server.url("/\(cut)"))
-                        let state = await rig.engine.start(request, into: cut % 2 == 0 ? sink : rig.part(request)).outcome()
+                        let state = await rig.engine.start(request, into: cut % 2 == 0 ? sink : rig.part(request))
+                            .outcome()
                         let result = try #require(state.result, "cut at \(cut)")
                         if case .bytes(let bytes) = result.body { #expect(bytes == body, "cut at \(cut)") }
                         #expect(result.resumed == Int64(cut))
