@@ -204,6 +204,7 @@ final class Attempt {
         let evidence = FailureEvidence(
             status: head.status, isHTML: head.isHTML, expects: request.expects, leftHost: hop.hasLeftHost)
         if evidence.isPortal { return .portal }
+        guard head.hasUsableLength else { return .unfit(.lengthMismatch) }
         switch ResumeAnswer(part: part, head: head) {
         case .notInTable: return .status
         case .startOver: return .startOver
@@ -211,7 +212,7 @@ final class Attempt {
         case .take(let offset):
             position = offset
             resumedFrom = offset
-            total = part?.total
+            total = head.contentRange?.total
             isResumable = true
         case .takeWhole:
             position = 0

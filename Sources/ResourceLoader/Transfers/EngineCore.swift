@@ -52,10 +52,12 @@ final class EngineCore: AttemptObserver {
 
     func run() {
         while true {
-            for command in mailbox.take() { handle(command) }
-            if isEnding, endingLanes.isEmpty { break }
+            let commands = mailbox.take()
+            // What came due before a command was given happens before it.
             let now = clock.now()
             while let key = timers.popDue(now) { timeCame(key) }
+            for command in commands { handle(command) }
+            if isEnding, endingLanes.isEmpty { break }
             dispatch()
             var running: Int32 = 0
             curl_multi_perform(multi, &running)
@@ -154,8 +156,8 @@ final class EngineCore: AttemptObserver {
             let left = flight.waiters.removeValue(forKey: waiter)
         else { return }
         count { $0.cancelled += 1 }
-        Self.refuse(left, .cancelled)
         if flight.waiters.isEmpty { react(flight, to: .abandoned, isRerouted: false) }
+        Self.refuse(left, .cancelled)
     }
 
     /// A waiter came: its priority, kind and consent may set free what waits, and move up what is queued.

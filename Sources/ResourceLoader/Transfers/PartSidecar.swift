@@ -12,7 +12,8 @@ struct PartSidecar: Hashable {
     /// `nil` when the text is damaged or of another version.
     init?(_ text: String) {
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
-        guard lines.count == 6, lines[0] == Self.title, lines[4] == Self.sum(of: lines[0..<4].joined(separator: "\n")),
+        guard lines.count == 6, lines[0] == Self.title, lines[5].isEmpty,
+            lines[4] == Self.sum(of: lines[0..<4].joined(separator: "\n")),
             let had = Self.value(of: "had ", in: lines[1]).flatMap({ Int64(digits: $0) }),
             let totalText = Self.value(of: "total ", in: lines[2])
         else { return nil }

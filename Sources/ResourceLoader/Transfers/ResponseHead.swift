@@ -50,8 +50,14 @@ public struct ResponseHead: Sendable, Hashable {
         return .lastModified(modified)
     }
 
-    /// Content-Length, when it is one number.
+    /// Content-Length, when it is a number.
     package var contentLength: Int64? { self["content-length"].flatMap { Int64(digits: $0) } }
+
+    /// Whether Content-Length is absent, or says one number; libcurl reads what it can of others and guesses.
+    package var hasUsableLength: Bool {
+        let lengths = Set(headers.filter { $0.name.lowercased() == "content-length" }.map(\.value))
+        return lengths.isEmpty || lengths.count == 1 && contentLength != nil
+    }
 
     /// Whether the body is coded other than as it is stored.
     package var isEncoded: Bool {

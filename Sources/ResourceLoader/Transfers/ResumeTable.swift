@@ -39,7 +39,7 @@ package enum ResumeAnswer: Sendable, Hashable {
 
     private static func partial(_ part: PartialBody?, _ head: ResponseHead) -> ResumeAnswer {
         guard let part, let range = head.contentRange, let bytes = range.bytes, bytes.lowerBound <= part.offset,
-            range.total == part.total, head.validator == part.validator, !head.isEncoded,
+            part.total == nil || range.total == part.total, head.validator == part.validator, !head.isEncoded,
             head.mediaType != "multipart/byteranges",
             head.contentLength ?? Int64(bytes.count) == Int64(bytes.count)
         else { return .startOver }

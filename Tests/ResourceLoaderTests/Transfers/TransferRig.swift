@@ -38,9 +38,11 @@ final class KeepingCommitter: PartCommitter {
     private let state = Mutex(State())
     let directory: String
     let makesRoom: Bool
+    private let keepsFiles: Bool
 
     /// - Parameter failures: what the first commits throw.
-    init(_ directory: String, failures: [SinkFailure] = [], makesRoom: Bool = true) {
+    init(_ directory: String, failures: [SinkFailure] = [], makesRoom: Bool = true, keepsFiles: Bool = true) {
+        self.keepsFiles = keepsFiles
         self.directory = directory
         self.makesRoom = makesRoom
         state.withLock { $0.failures = failures }
@@ -57,6 +59,8 @@ final class KeepingCommitter: PartCommitter {
             return (failure, state.bodies.count)
         }
         if let failure { throw failure }
+        // What is not renamed is removed by the part itself.
+        guard keepsFiles else { return }
         guard rename(file.path, "\(directory)/committed-\(number)") == 0 else { throw POSIXError(.EIO) }
     }
 
@@ -75,11 +79,11 @@ final class TransferRig: Sendable {
 
     init(
         path: TransferPath = .unrestricted, preferences: TransferPreferences = TransferPreferences(), slots: Int = 6,
-        chance: Double = 0, commitFailures: [SinkFailure] = [], makesRoom: Bool = true
+        chance: Double = 0, commitFailures: [SinkFailure] = [], makesRoom: Bool = true, keepsFiles: Bool = true
     ) throws {
         directory = FileManager.default.temporaryDirectory.path + "/transfers-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        committer = KeepingCommitter(directory, failures: commitFailures, makesRoom: makesRoom)
+        committer = KeepingCommitter(directory, failures: commitFailures, makesRoom: makesRoom, keepsFiles: keepsFiles)
         engine = try TransferEngine(
             TransferConfiguration(
                 slots: slots, path: path, preferences: preferences, clock: clock, chance: { chance }))

@@ -22,6 +22,13 @@ struct TransfersResumeTableTests {
         #expect(partial("bytes 100-499/1000", ("Content-Length", "400")) == .take(from: 100))
     }
 
+    @Test func mayTellATotalThatWasNotKnown() {
+        let part = PartialBody(offset: 100, total: nil, validator: .etag("\"v1\""))
+        #expect(
+            answer(206, [("Content-Range", "bytes 100-999/1000"), ("ETag", "\"v1\"")], to: part) == .take(from: 100))
+        #expect(answer(206, [("Content-Range", "bytes 100-999/*"), ("ETag", "\"v1\"")], to: part) == .take(from: 100))
+    }
+
     @Test func overwritesWhenItStartsEarlier() {
         #expect(partial("bytes 40-999/1000") == .take(from: 40))
         #expect(partial("bytes 0-999/1000") == .take(from: 0))
