@@ -9,6 +9,7 @@ let package = Package(
     targets: [
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .target(name: "ResourceLoader", dependencies: ["CCurl"]),
+        .executableTarget(name: "TransferBenchmark", dependencies: ["ResourceLoader"], path: "Tests/TransferBenchmark"),
         .testTarget(name: "ResourceLoaderTests", dependencies: ["ResourceLoader"]),
     ],
     swiftLanguageModes: [.v6]

@@ -52,7 +52,8 @@ final class Attempt {
     /// The bytes already in the sink that the answer built on.
     private(set) var resumedFrom: Int64 = 0
     private var isHeadComplete = false
-    private var firstBytes: [UInt8] = []
+    /// Bytes on their way to the sink, and at first those that show whether it is a portal's page.
+    private var gathered: [UInt8] = []
     private var hasBegun = false
     private var picture = PictureHeader()
     private var ignored = 0
@@ -240,22 +241,38 @@ final class Attempt {
         }
         lastActivity = observer.now()
         position += Int64(bytes.count)
-        observer.attemptProgressed(self, by: bytes.count)
         if position > request.limits.bytes { return refuse(.tooManyBytes) }
         if let total, position > total { return refuse(.lengthMismatch) }
         if resumedFrom == 0, request.limits.pixels != nil {
             picture.feed(bytes)
             if picture.finding.exceeds(request.limits.pixels) { return refuse(.tooManyPixels) }
         }
-        if hasBegun {
-            lane.send(.write(Array(bytes), attempt: number))
-        } else {
-            firstBytes += bytes
-            if firstBytes.count >= HTMLSniffer.window || resumedFrom > 0 {
-                guard begin() else { return 0 }
-            }
+        // libcurl gives 16 KiB at most in one call; the sink is better served with more.
+        if gathered.isEmpty {
+            gathered = lane.spareBuffer()
+            gathered.reserveCapacity(Self.bufferSize)
         }
-        return bytes.count
+        gathered += bytes
+        if gathered.count > Self.bufferSize - Int(CURL_MAX_WRITE_SIZE) || !hasBegun { handOn() }
+        return conclusion == .body ? bytes.count : 0
+    }
+
+    /// Hands what was gathered on to the sink.
+    func handOn() {
+        guard conclusion == .body, !gathered.isEmpty else { return }
+        if !hasBegun {
+            // Too little to tell from a portal's page.
+            guard gathered.count >= HTMLSniffer.window || resumedFrom > 0 else { return }
+            guard begin() else { return }
+        }
+        sendGathered()
+    }
+
+    private func sendGathered() {
+        guard !gathered.isEmpty else { return }
+        observer.attemptProgressed(self, by: gathered.count)
+        lane.send(.write(gathered, attempt: number))
+        gathered = []
     }
 
     private func refuse(_ verdict: FailureEvidence.Verdict) -> Int {
@@ -263,24 +280,22 @@ final class Attempt {
         return 0
     }
 
-    /// Hands the first bytes on, once they are known not to be a portal's page: only then is what was kept replaced.
+    /// Opens the sink, once the first bytes are known not to be a portal's page: only then is what was kept replaced.
     private func begin() -> Bool {
-        if resumedFrom == 0, request.expects == .picture, HTMLSniffer.looksLikeHTML(firstBytes) {
+        if resumedFrom == 0, request.expects == .picture, HTMLSniffer.looksLikeHTML(gathered) {
             conclusion = .portal
             return false
         }
         hasBegun = true
         let validator = isResumable ? (part != nil && resumedFrom > 0 ? part?.validator : head.validator) : nil
         lane.send(.begin(PartialBody(offset: resumedFrom, total: total, validator: validator), attempt: number))
-        if !firstBytes.isEmpty { lane.send(.write(firstBytes, attempt: number)) }
-        firstBytes = []
         return true
     }
 
     /// No more bytes come: what is still held goes to the sink.
     func bodyEnded() {
-        guard conclusion == .body, !hasBegun, isHeadComplete else { return }
-        _ = begin()
+        guard conclusion == .body, hasBegun || begin() else { return }
+        sendGathered()
     }
 
     /// Goes on after the sink has caught up.

@@ -7,7 +7,7 @@ final class DiskExecutor: TaskExecutor {
     static let shared = DiskExecutor()
 
     private let jobs = Mutex<[UnownedJob]>([])
-    /// A pipe that holds a byte while jobs wait. (Glibc's Swift module has no eventfd.)
+    /// A pipe that is given a byte when the first of some jobs begins to wait. (Glibc's Swift module has no eventfd.)
     private let bell: (reader: Int32, writer: Int32)
     /// False when the system had no thread or pipe to give; jobs then go to the concurrency pool.
     private let isServed = Atomic<Bool>(false)
@@ -18,22 +18,24 @@ final class DiskExecutor: TaskExecutor {
         bell = (ends[0], ends[1])
         guard hasPipe else { return }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        // A full pipe already rings; the writer need not wait.
-        _ = fcntl(bell.writer, F_SETFL, O_NONBLOCK)
         isServed.store(DedicatedThread.start { [self] in serve() }, ordering: .releasing)
     }
 
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         guard isServed.load(ordering: .acquiring) else { return globalConcurrentExecutor.enqueue(job) }
-        jobs.withLock { $0.append(job) }
-        _ = write(bell.writer, [1] as [UInt8], 1)
+        let isFirst = jobs.withLock { jobs in
+            jobs.append(job)
+            return jobs.count == 1
+        }
+        // The thread takes all that wait, so one ring is enough for them.
+        if isFirst { _ = write(bell.writer, [1] as [UInt8], 1) }
     }
 
     private func serve() {
-        var rings = [UInt8](repeating: 0, count: 256)
+        var ring: UInt8 = 0
         while true {
-            _ = read(bell.reader, &rings, rings.count)
+            _ = read(bell.reader, &ring, 1)
             let due = jobs.withLock { jobs in
                 defer { jobs = [] }
                 return jobs

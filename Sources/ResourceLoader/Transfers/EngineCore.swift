@@ -29,6 +29,8 @@ final class EngineCore: AttemptObserver {
     /// Until when a resource is known to be missing.
     private var missing: [RequestIdentity: Duration] = [:]
     private var routeChangedAt: Duration?
+    /// When the change of path that is being acted on was told.
+    private var pathToldAt: Duration?
     private var subscribers: [UInt64: AsyncStream<TransferOutcome>.Continuation] = [:]
     private var isEnding = false
     private var endings: [AsyncStream<Never>.Continuation] = []
@@ -61,6 +63,7 @@ final class EngineCore: AttemptObserver {
             dispatch()
             var running: Int32 = 0
             curl_multi_perform(multi, &running)
+            for flight in byHandle.values { flight.attempt?.handOn() }
             let hasEnded = collectEnded()
             if hasEnded { continue }
             curl_multi_poll(multi, nil, 0, untilNextTimer(), nil)
@@ -340,8 +343,16 @@ final class EngineCore: AttemptObserver {
 
     /// Ends the attempt that runs, if one does: closes its connection, keeps its bytes.
     private func abort(_ flight: Flight) {
-        if flight.attempt != nil { flight.attempt?.bodyEnded() }
+        let hadConnection = flight.attempt != nil
+        flight.attempt?.bodyEnded()
         release(flight)
+        if let pathToldAt, hadConnection {
+            let took = clock.now() - pathToldAt
+            count { statistics in
+                statistics.pauses += 1
+                statistics.slowestPause = max(statistics.slowestPause, took)
+            }
+        }
         flight.lane.send(.pause)
     }
 
@@ -589,14 +600,9 @@ final class EngineCore: AttemptObserver {
         let isRerouted = old.route != new.route
         if event == .wentOffline { ramp.outage() }
         if event != .rerouted { upgradeDelay.changed(at: now) }
-        let closed = react(to: event, isRerouted: isRerouted)
-        if closed > 0 {
-            let took = clock.now() - toldAt
-            count { statistics in
-                statistics.pauses += closed
-                statistics.slowestPause = max(statistics.slowestPause, took)
-            }
-        }
+        pathToldAt = toldAt
+        react(to: event, isRerouted: isRerouted)
+        pathToldAt = nil
         if isRerouted { leaveOldRoute(now) }
         if new.isOnline, !new.isCostly {
             if event != .rerouted { timers.schedule(.stable, at: now + upgradeDelay.delay) }
@@ -617,16 +623,12 @@ final class EngineCore: AttemptObserver {
         }
     }
 
-    /// - Returns: how many connections were closed.
-    @discardableResult
-    private func react(to event: NetworkEvent, isRerouted: Bool) -> Int {
+    private func react(to event: NetworkEvent, isRerouted: Bool) {
         let inOrder = flights.values.sorted { ($1.priority, $0.id) < ($0.priority, $1.id) }
-        let before = byHandle.count
         var isFirst = true
         for flight in inOrder where react(flight, to: event, isRerouted: isRerouted, isFirst: isFirst) {
             isFirst = false
         }
-        return before - byHandle.count
     }
 
     /// - Returns: whether the transfer goes back into the queue after an outage; the first of them does so at once.

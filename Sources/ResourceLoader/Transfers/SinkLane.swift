@@ -24,10 +24,13 @@ final class SinkLane: Sendable {
     private struct Backlog {
         var bytes = 0
         var wantsNotice = false
+        /// Memory that the sink is done with. Fresh memory for every piece costs a page fault for each 4 KiB of the body.
+        var spare: [[UInt8]] = []
     }
 
     /// More than this and the socket is held back, until less than half of it is left. Six transfers stay far below 64 MiB.
-    private static let highWater = 2 << 20
+    private static let highWater = 4 << 20
+    private static let spares = 16
 
     private let operations: AsyncStream<Operation>.Continuation
     private let backlog = Mutex(Backlog())
@@ -40,7 +43,7 @@ final class SinkLane: Sendable {
         let (stream, operations) = AsyncStream.makeStream(of: Operation.self)
         self.operations = operations
         Task(executorPreference: DiskExecutor.shared) { [self] in
-            await Self.serve(stream, sink, reply: reply) { self.wrote($0, drained) }
+            await Self.serve(stream, sink, reply: reply) { self.wrote(consume $0, drained) }
             ended()
         }
     }
@@ -58,12 +61,20 @@ final class SinkLane: Sendable {
         }
     }
 
+    /// An empty array, with the capacity of an earlier one if there is one to be had.
+    func spareBuffer() -> [UInt8] { backlog.withLock { $0.spare.popLast() } ?? [] }
+
     /// After the operations in line, nothing more comes.
     func end() { operations.finish() }
 
-    private func wrote(_ count: Int, _ drained: () -> Void) {
+    private func wrote(_ bytes: consuming [UInt8], _ drained: () -> Void) {
+        let count = bytes.count
+        // Where the sink kept the bytes, this leaves them alone and makes a new array.
+        bytes.removeAll(keepingCapacity: true)
+        let spare = bytes
         let isDue = backlog.withLock { backlog in
             backlog.bytes -= count
+            if backlog.spare.count < Self.spares { backlog.spare.append(spare) }
             guard backlog.wantsNotice, backlog.bytes < Self.highWater / 2 else { return false }
             backlog.wantsNotice = false
             return true
@@ -73,12 +84,14 @@ final class SinkLane: Sendable {
 
     private static func serve(
         _ operations: AsyncStream<Operation>, _ sink: any TransferSink, reply: @Sendable (SinkReply, Int) -> Void,
-        wrote: (Int) -> Void
+        wrote: (consuming [UInt8]) -> Void
     ) async {
         // The attempt whose body the sink refused: the rest of it is already on its way and leads nowhere.
         var broken: Int?
-        for await operation in operations {
-            switch operation {
+        var iterator = operations.makeAsyncIterator()
+        while let operation = await iterator.next() {
+            // Consumed, so that after a write the lane alone holds the bytes and can use their memory again.
+            switch consume operation {
             case .stored(let attempt):
                 do throws(SinkFailure) {
                     reply(.stored(try await sink.stored()), attempt)
@@ -101,7 +114,7 @@ final class SinkLane: Sendable {
                         reply(.failed(error), attempt)
                     }
                 }
-                wrote(bytes.count)
+                wrote(consume bytes)
             case .complete(let checks, let head, let attempt):
                 guard broken != attempt else { continue }
                 do throws(SinkFailure) {
