@@ -4,6 +4,8 @@ import Glibc
 /// What an attempt tells the engine while libcurl runs it.
 protocol AttemptObserver: AnyObject {
     func now() -> Duration
+    /// Whether the engine's thread is wanted elsewhere before more bytes are taken.
+    var isWanted: Bool { get }
     /// The request is about to be sent.
     func attemptConnected(_ attempt: Attempt)
     /// A head arrived that is not a redirect.
@@ -43,6 +45,8 @@ final class Attempt {
     private(set) var head = ResponseHead()
     private(set) var isRequestSent = false
     private(set) var isPaused = false
+    /// Paused only to let the engine's thread attend to something.
+    private(set) var hasYielded = false
     private(set) var lastActivity: Duration
     /// Where the next byte of the body goes, and how long the body will be.
     private(set) var position: Int64
@@ -235,7 +239,9 @@ final class Attempt {
             ignored += bytes.count
             return ignored > Self.ignorable ? 0 : bytes.count
         }
-        if lane.mustPause() {
+        // libcurl would go on reading while bytes keep coming, for up to a hundred buffers; pausing is the way out of its loop.
+        hasYielded = observer.isWanted
+        if hasYielded || lane.mustPause() {
             isPaused = true
             return Int(CURL_WRITEFUNC_PAUSE)
         }
@@ -302,6 +308,7 @@ final class Attempt {
     func unpause() {
         guard isPaused, let easy else { return }
         isPaused = false
+        hasYielded = false
         lastActivity = observer.now()
         curl_easy_pause(easy, CURLPAUSE_CONT)
     }

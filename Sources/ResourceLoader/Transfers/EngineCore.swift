@@ -59,6 +59,7 @@ final class EngineCore: AttemptObserver {
             let now = clock.now()
             while let key = timers.popDue(now) { timeCame(key) }
             for command in commands { handle(command) }
+            for flight in byHandle.values where flight.attempt?.hasYielded == true { flight.attempt?.unpause() }
             if isEnding, endingLanes.isEmpty { break }
             dispatch()
             var running: Int32 = 0
@@ -75,6 +76,8 @@ final class EngineCore: AttemptObserver {
     }
 
     func now() -> Duration { clock.now() }
+
+    var isWanted: Bool { mailbox.hasUrgentCommand }
 
     /// Milliseconds, rounded up, so that the poll does not end just before its time again and again.
     private func untilNextTimer() -> Int32 {

@@ -23,6 +23,16 @@ enum Command: Sendable {
     case whenEnded(AsyncStream<Never>.Continuation)
 }
 
+extension Command {
+    /// Whether it may be about to stop bytes, so that reading more of them first would be wrong.
+    fileprivate var isUrgent: Bool {
+        switch self {
+        case .path, .preferences, .leave, .shutDown: true
+        case .join, .subscribe, .unsubscribe, .sink, .drained, .laneEnded, .whenEnded: false
+        }
+    }
+}
+
 /// The way into the engine's thread: commands in order, a wake-up, and the counts on the way out.
 final class Mailbox: Sendable {
     private struct State: Sendable {
@@ -36,6 +46,7 @@ final class Mailbox: Sendable {
     private let state = Mutex(State())
     let statistics = Mutex(TransferStatistics())
     private let nextID = Atomic<UInt64>(1)
+    private let urgent = Atomic<Bool>(false)
 
     func makeID() -> UInt64 { nextID.add(1, ordering: .relaxed).oldValue }
 
@@ -44,6 +55,7 @@ final class Mailbox: Sendable {
         let isClosed = state.withLock { state in
             if !state.isClosed {
                 state.commands.append(command)
+                if command.isUrgent { urgent.store(true, ordering: .relaxed) }
                 wake(state)
             }
             return state.isClosed
@@ -60,8 +72,12 @@ final class Mailbox: Sendable {
 
     func open(_ multi: UInt) { state.withLock { $0.multi = multi } }
 
+    /// Whether a command is in line that must not wait for more bytes.
+    var hasUrgentCommand: Bool { urgent.load(ordering: .relaxed) }
+
     func take() -> [Command] {
         state.withLock { state in
+            urgent.store(false, ordering: .relaxed)
             defer { state.commands = [] }
             return state.commands
         }

