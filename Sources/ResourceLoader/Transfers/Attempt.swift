@@ -117,7 +117,8 @@ final class Attempt {
         // Without it, giving up a transfer waits for its name to resolve.
         ccurl_set_long(easy, CURLOPT_QUICK_EXIT, 1)
         ccurl_set_long(easy, CURLOPT_BUFFERSIZE, Self.bufferSize)
-        ccurl_set_long(easy, CURLOPT_CONNECTTIMEOUT_MS, Int(request.timeouts.connect / .milliseconds(1)))
+        ccurl_set_long(
+            easy, CURLOPT_CONNECTTIMEOUT_MS, Int(min(request.timeouts.connect, .seconds(86_400)) / .milliseconds(1)))
         ccurl_set_long(easy, CURLOPT_DNS_CACHE_TIMEOUT, dnsCacheSeconds)
         ccurl_set_pointer(easy, CURLOPT_ERRORBUFFER, errorText)
         ccurl_set_pointer(easy, CURLOPT_PRIVATE, user)

@@ -338,6 +338,7 @@ final class EngineCore: AttemptObserver {
 
     func attemptProgressed(_ attempt: Attempt, by bytes: Int) {
         guard let flight = flights[attempt.flight] else { return }
+        suspicion.succeeded()
         flight.received += Int64(bytes)
         flight.position = attempt.position
         count { $0.received += Int64(bytes) }

@@ -113,19 +113,21 @@ public actor PartFile: TransferSink {
 
     public func pause() {
         guard file >= 0 else { return }
-        if part.offset != noted || part.offset == 0 {
-            // A note that can't be written costs bytes later, not correctness.
-            try? note(part)
-        }
+        // Without a validator nobody could go on with it.
+        guard part.offset > 0, part.validator != nil else { return discard() }
+        // A note that can't be written costs bytes later, not correctness.
+        if part.offset != noted { try? note(part) }
         close(file)
         file = -1
-        if part.offset == 0 { removeBoth() }
     }
 
     public func discard() {
         guard file >= 0 || (try? open()) != nil else { return }
-        unlink(notePath)
-        unlink(partPath)
+        // Once the file is renamed, its old name may already be another process's part.
+        if isStill(partPath, file) {
+            unlink(notePath)
+            unlink(partPath)
+        }
         close(file)
         file = -1
         part = PartialBody(offset: 0, total: nil, validator: nil)
@@ -137,6 +139,9 @@ public actor PartFile: TransferSink {
         try verify(checks)
         if durability == .synced, fdatasync(file) != 0 { throw Self.failure("sync") }
         let verified = VerifiedFile(path: partPath, length: part.offset, head: head, durability: durability)
+        // Before the file leaves its name, so that no note is left to speak of whatever takes that name next.
+        unlink(notePath)
+        noted = -1
         do {
             try await committer.commit(verified)
         } catch let failure as SinkFailure {
@@ -222,11 +227,6 @@ public actor PartFile: TransferSink {
             throw failure
         }
         noted = part.offset
-    }
-
-    private func removeBoth() {
-        unlink(notePath)
-        unlink(partPath)
     }
 
     private static func failure(_ what: String) -> SinkFailure {

@@ -360,6 +360,65 @@ struct TransfersFlightTests {
         await rig.engine.shutDown()
     }
 
+    @Test func makesRoomAndGoesOnWhenTheSinkFillsUpOnTheWay() async throws {
+        let large = [UInt8](repeating: 5, count: 8 << 20)
+        let server = try FaultServer { serve(large, $0) }
+        defer { server.stop() }
+        let rig = try TransferRig()
+        let full = FillingSink(makesRoom: true)
+        let result = await rig.engine.start(try .get(server.url()), into: full).outcome().result
+        #expect(result?.length == 8 << 20)
+        #expect(result?.resumed ?? 0 > 0)
+        let still = FillingSink(makesRoom: false)
+        #expect(await rig.engine.start(try .get(server.url("/2")), into: still).outcome().failure == .storage)
+        await rig.engine.shutDown()
+    }
+
+    @Test(.enabled(if: Tmpfs.isAvailable, "mounting a small tmpfs needs root"))
+    func findsAFullDiskOutBeforeItsBodyIfItCan() async throws {
+        let large = pattern(2 << 20)
+        let server = try FaultServer { exchange in
+            if exchange.request.target == "/told" { return serve(large, exchange) }
+            exchange.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n200000\r\n")
+            exchange.send(large)
+            exchange.send("\r\n0\r\n\r\n")
+        }
+        defer { server.stop() }
+        let disk = try Tmpfs(kibibytes: 1024)
+        defer { disk.unmount() }
+        let rig = try TransferRig(makesRoom: false)
+        for name in ["told", "untold"] {
+            let sink = PartFile(directory: disk.path, name: name, durability: .synced, committer: rig.committer)
+            #expect(await rig.engine.start(try .get(server.url("/\(name)")), into: sink).outcome().failure == .storage)
+        }
+        await rig.engine.shutDown()
+        // What cannot be resumed is not left to fill the disk.
+        #expect(try FileManager.default.contentsOfDirectory(atPath: disk.path) == [])
+    }
+
+    @Test func pressesWhatItSaysOntoTheDisk() async throws {
+        let server = try FaultServer { serve(Self.body, $0, cutAfter: $0.number == 0 ? 1000 : nil) }
+        defer { server.stop() }
+        let rig = try TransferRig()
+        let request = try TransferRequest.get(server.url())
+        let sink = PartFile(
+            directory: rig.directory, name: request.identity.digest, durability: .synced, committer: rig.committer)
+        #expect(await rig.engine.start(request, into: sink).outcome().result?.resumed == 1000)
+        #expect(rig.committer.bodies == [Self.body])
+        await rig.engine.shutDown()
+    }
+
+    @Test func endsWhenItsEngineIsReleased() async throws {
+        let held = try HeldServer(Self.body)
+        defer { held.stop() }
+        var engine: TransferEngine? = try TransferEngine()
+        let transfer = try #require(engine).start(try .get(held.server.url()), into: MemoryBody())
+        var arrivals = held.server.arrivals.makeAsyncIterator()
+        _ = await arrivals.next()
+        engine = nil
+        #expect(await transfer.outcome().name == "cancelled")
+    }
+
     @Test func failsAsStorageWhereNothingCanBeWritten() async throws {
         let server = try FaultServer { serve(Self.body, $0) }
         defer { server.stop() }
@@ -379,6 +438,58 @@ struct TransfersFlightTests {
         ] {
             #expect(PartSidecar(PartSidecar(part).text)?.part == part)
         }
+    }
+}
+
+/// Has room for 3 MiB, until it is asked to make more.
+private actor FillingSink: TransferSink {
+    private var length: Int64 = 0
+    private var part: PartialBody?
+    private var capacity: Int64 = 3 << 20
+    private let makesRoom: Bool
+
+    init(makesRoom: Bool) { self.makesRoom = makesRoom }
+
+    func stored() -> PartialBody? { part.map { PartialBody(offset: length, total: $0.total, validator: $0.validator) } }
+
+    func begin(_ part: PartialBody) {
+        self.part = part
+        length = part.offset
+    }
+
+    func write(_ bytes: [UInt8]) throws(SinkFailure) {
+        guard length + Int64(bytes.count) <= capacity else { throw .storage("full") }
+        length += Int64(bytes.count)
+    }
+
+    func pause() {}
+    func discard() { part = nil }
+    func complete(_ checks: BodyChecks, head: ResponseHead) -> DeliveredBody { .committed(length: length) }
+
+    func makeRoom(for bytes: Int64?) -> Bool {
+        capacity = .max
+        return makesRoom
+    }
+}
+
+/// A file system of its own, small enough to fill.
+private struct Tmpfs {
+    static let isAvailable = geteuid() == 0 && (try? Tmpfs(kibibytes: 64).unmount()) != nil
+
+    let path: String
+
+    init(kibibytes: Int) throws {
+        path = FileManager.default.temporaryDirectory.path + "/tmpfs-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        guard mount("tmpfs", path, "tmpfs", 0, "size=\(kibibytes)k") == 0 else {
+            rmdir(path)
+            throw POSIXError(.EPERM)
+        }
+    }
+
+    func unmount() {
+        umount(path)
+        rmdir(path)
     }
 }
 

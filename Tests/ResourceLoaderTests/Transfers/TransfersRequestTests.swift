@@ -189,6 +189,12 @@ struct TransfersRedirectTests {
         #expect(back.headers.map(\.name) == ["Accept"])
     }
 
+    @Test(arguments: ["//other/x", "https://other/x", "https://h:444/x", "//h:444"])
+    func takesNoPasswordOfTheURLToAnotherOrigin(_ location: String) throws {
+        let next = try RedirectRule.follow(hop("https://user:secret@h/a"), status: 302, location: location)
+        #expect(!next.address.text.contains("secret"))
+    }
+
     @Test func takesNoSecretsFromHTTPToHTTPSEither() throws {
         let next = try RedirectRule.follow(hop("http://h/a", secrets), status: 301, location: "https://h/a")
         #expect(next.headers.map(\.name) == ["Accept"])
