@@ -61,15 +61,19 @@ public struct FailureEvidence: Sendable, Hashable {
         case insecureRedirect, unusableRedirect, unusableAnswer
     }
 
+    /// What went wrong with the transport; `nil` when it did its work.
     public var transport: Transport?
+    /// What was wrong with an answer that arrived; `nil` when nothing was.
     public var verdict: Verdict?
     /// The status of the last answer; `nil` when none came.
     public var status: Int?
-    /// The body's bytes that are at hand, and how many there should be, when that is known.
+    /// The body's bytes that are at hand.
     public var receivedBytes: Int64
+    /// How many there should be; `nil` when that is not known.
     public var expectedBytes: Int64?
     /// Whether the answer is HTML, by its type or its first bytes.
     public var isHTML: Bool
+    /// What the body should have been.
     public var expects: ExpectedBody
     /// Whether a redirect led to another host on the way to the answer.
     public var leftHost: Bool
@@ -77,8 +81,10 @@ public struct FailureEvidence: Sendable, Hashable {
     public var isPathOnline: Bool
     /// Whether another host could not be connected to either in the last 10 s, and none could.
     public var othersFail: Bool
+    /// Whether nobody waits any more; then nothing else matters.
     public var isCancelled: Bool
 
+    /// Everything not named is as it is in a success.
     public init(
         transport: Transport? = nil, verdict: Verdict? = nil, status: Int? = nil, receivedBytes: Int64 = 0,
         expectedBytes: Int64? = nil, isHTML: Bool = false, expects: ExpectedBody = .anything, leftHost: Bool = false,

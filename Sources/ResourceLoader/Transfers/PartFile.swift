@@ -12,8 +12,11 @@ public enum BodyDurability: String, Sendable, Hashable, Codable {
 public struct VerifiedFile: Sendable {
     /// On the same file system as the directory the caller gave.
     public let path: String
+    /// The length of the file in bytes.
     public let length: Int64
+    /// The last answer's status and headers.
     public let head: ResponseHead
+    /// How hard the file has been pressed onto the disk, and its directory should be.
     public let durability: BodyDurability
 }
 
@@ -66,6 +69,7 @@ public actor PartFile: TransferSink {
     private var partPath: String { "\(directory)/\(openName).part" }
     private var notePath: String { "\(directory)/\(openName).info" }
 
+    /// Opens and locks the part, and reads its sidecar.
     public func stored() throws(SinkFailure) -> PartialBody? {
         guard file < 0 else { return part.offset > 0 ? part : nil }
         try open()
@@ -79,6 +83,7 @@ public actor PartFile: TransferSink {
         return part.offset > 0 ? part : nil
     }
 
+    /// Cuts the part to where the new bytes go.
     public func begin(_ part: PartialBody) throws(SinkFailure) {
         if file < 0 { try open() }
         // The old note goes before the bytes it speaks of; a note never stands beside bytes of another body.
@@ -95,6 +100,7 @@ public actor PartFile: TransferSink {
         if part.offset == 0 { try note(part) }
     }
 
+    /// Writes at the end of the part.
     public func write(_ bytes: [UInt8]) throws(SinkFailure) {
         var written = 0
         while written < bytes.count {
@@ -111,6 +117,7 @@ public actor PartFile: TransferSink {
         if part.offset - noted >= Self.noteInterval { try note(part) }
     }
 
+    /// Writes the sidecar and closes the part; removes it if nobody could go on with it.
     public func pause() {
         guard file >= 0 else { return }
         // Without a validator nobody could go on with it.
@@ -121,6 +128,7 @@ public actor PartFile: TransferSink {
         file = -1
     }
 
+    /// Removes part and sidecar.
     public func discard() {
         guard file >= 0 || (try? open()) != nil else { return }
         // Once the file is renamed, its old name may already be another process's part.
@@ -134,6 +142,7 @@ public actor PartFile: TransferSink {
         noted = 0
     }
 
+    /// Checks the whole file, syncs it as the durability asks, and gives it to the committer.
     public func complete(_ checks: BodyChecks, head: ResponseHead) async throws(SinkFailure) -> DeliveredBody {
         guard part.offset > 0 else { throw .unfit(.emptyBody) }
         try verify(checks)
@@ -153,6 +162,7 @@ public actor PartFile: TransferSink {
         return .committed(length: verified.length)
     }
 
+    /// Asks the committer.
     public func makeRoom(for bytes: Int64?) async -> Bool { await committer.makeRoom(for: bytes) }
 
     // MARK: - The files

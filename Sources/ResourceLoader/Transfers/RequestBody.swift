@@ -82,9 +82,12 @@ public enum RequestBody: Sendable, Hashable {
 
     /// A field of a form.
     public struct FormField: Sendable, Hashable {
+        /// The field's name, as it is before encoding.
         public let name: String
+        /// The field's value, as it is before encoding.
         public let value: String
 
+        /// A field of that name and value.
         public init(_ name: String, _ value: String) {
             self.name = name
             self.value = value
@@ -141,4 +144,18 @@ public enum RequestBody: Sendable, Hashable {
             }
         }
     }
+}
+
+extension RequestBody: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The type only: parameters hold credentials.
+    public var description: String { contentType }
+    public var debugDescription: String { contentType }
+    public var customMirror: Mirror { Mirror(self, children: ["contentType": contentType]) }
+}
+
+extension RequestBody.FormField: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// The name only.
+    public var description: String { "\(name)=…" }
+    public var debugDescription: String { description }
+    public var customMirror: Mirror { Mirror(self, children: ["name": name]) }
 }

@@ -16,6 +16,7 @@ public enum BodyValidator: Sendable, Hashable {
 
 /// A status and its headers.
 public struct ResponseHead: Sendable, Hashable {
+    /// The status code.
     public internal(set) var status: Int
     /// In the order they came, names as the server wrote them.
     public internal(set) var headers: [TransferHeader]

@@ -1,11 +1,13 @@
 /// What is kept of an earlier attempt: the first `offset` bytes of a body.
 public struct PartialBody: Sendable, Hashable {
+    /// How many bytes there are, counted from the first.
     public var offset: Int64
     /// The whole body's length, when the server told it.
     public var total: Int64?
     /// What the bytes belong to; without it they can't be resumed.
     public var validator: BodyValidator?
 
+    /// The first `offset` bytes of a body of that total and validator.
     public init(offset: Int64, total: Int64?, validator: BodyValidator?) {
         self.offset = offset
         self.total = total

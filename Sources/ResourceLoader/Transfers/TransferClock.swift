@@ -12,15 +12,19 @@ public protocol TransferClock: Sendable {
 
 /// The system's clocks: CLOCK_MONOTONIC and CLOCK_REALTIME.
 public struct SystemTransferClock: TransferClock {
+    /// The system's clocks.
     public init() {}
 
+    /// CLOCK_MONOTONIC.
     public func now() -> Duration {
         let time = Self.read(CLOCK_MONOTONIC)
         return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
     }
 
+    /// CLOCK_REALTIME.
     public func secondsSince1970() -> Int64 { Int64(Self.read(CLOCK_REALTIME).tv_sec) }
 
+    /// Does nothing: nobody moves these clocks.
     public func onMove(_ wake: @escaping @Sendable () -> Void) {}
 
     private static func read(_ clock: clockid_t) -> timespec {

@@ -5,12 +5,16 @@ import Synchronization
 public struct TransferConfiguration: Sendable {
     /// Requests that may be out at once; half of them are kept for what is visible.
     public var slots: Int
+    /// The network until the engine is told otherwise.
     public var path: TransferPath
+    /// What may be spent until the engine is told otherwise.
     public var preferences: TransferPreferences
+    /// What time-outs, back-offs and grace are measured by.
     public var clock: any TransferClock
     /// Numbers from 0 up to, but not including, 1, for jitter.
     public var chance: @Sendable () -> Double
 
+    /// Six slots, a free network and the system's clocks, unless told otherwise; at least one slot.
     public init(
         slots: Int = 6, path: TransferPath = .unrestricted, preferences: TransferPreferences = TransferPreferences(),
         clock: any TransferClock = SystemTransferClock(),
@@ -88,6 +92,7 @@ public final class TransferEngine: Sendable {
         return outcomes
     }
 
+    /// The counts so far.
     public var statistics: TransferStatistics { mailbox.statistics.withLock { $0 } }
 
     /// Ends every transfer as cancelled and returns when sockets, sinks and thread are done. More calls are harmless; transfers that are

@@ -5,15 +5,21 @@ public struct TransferPath: Sendable, Hashable {
         case wifi, wwan, wired, other
     }
 
+    /// Whether there is a way out.
     public var isOnline: Bool
+    /// The costliest kind of link that carries traffic.
     public var link: Link
+    /// Whether bytes cost money.
     public var isExpensive: Bool
+    /// Whether the person asked to save data.
     public var isConstrained: Bool
+    /// Whether the link is another operator's.
     public var isRoaming: Bool
     /// Gateway and source address in any form; only compared. When it changes, connections made before belong to a path that is no
     /// longer the kernel's.
     public var route: String
 
+    /// Free of cost, over no particular link and route, unless told otherwise.
     public init(
         isOnline: Bool, link: Link = .other, isExpensive: Bool = false, isConstrained: Bool = false,
         isRoaming: Bool = false, route: String = ""
@@ -48,6 +54,7 @@ public struct TransferPreferences: Sendable, Hashable {
     /// What a body of unknown size is reckoned at.
     public var reserve: Int64
 
+    /// Nothing allowed and no budget kept, unless told otherwise.
     public init(
         alwaysOriginal: Bool = false, allowsRoaming: Bool = false, remainingBudget: Int64? = nil,
         reserve: Int64 = 1 << 20

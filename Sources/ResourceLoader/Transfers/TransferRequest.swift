@@ -1,8 +1,11 @@
 /// A header of a request.
 public struct TransferHeader: Sendable, Hashable {
+    /// The field's name; compared without case.
     public let name: String
+    /// The field's value; empty is allowed.
     public let value: String
 
+    /// A field of that name and value; ``TransferRequest`` checks them.
     public init(_ name: String, _ value: String) {
         self.name = name
         self.value = value
@@ -50,16 +53,23 @@ public struct TransferRequest: Sendable {
         case post(RequestBody)
     }
 
+    /// GET, or POST with its parameters.
     public let method: Method
     /// An absolute http or https URL.
     public let url: String
+    /// The headers beside those that the engine sets itself.
     public let headers: [TransferHeader]
     /// Who the request is: equal requests fly once.
     public let identity: RequestIdentity
+    /// How the transfer reacts to the network.
     public let kind: TransferKind
+    /// How urgent it is.
     public let priority: TransferPriority
+    /// What the body must look like.
     public let expects: ExpectedBody
+    /// How large the body may be.
     public let limits: TransferLimits
+    /// How long things may take.
     public let timeouts: TransferTimeouts
     /// The SHA-256 the body must have, when the caller knows it.
     public let digest: [UInt8]?

@@ -22,9 +22,12 @@ public struct BodyChecks: Sendable, Hashable {
     public var length: Int64?
     /// The SHA-256 the caller expects.
     public var digest: [UInt8]?
+    /// What the body must look like.
     public var expects: ExpectedBody
+    /// How large the body may be.
     public var limits: TransferLimits
 
+    /// Checks for one body.
     public init(length: Int64?, digest: [UInt8]?, expects: ExpectedBody, limits: TransferLimits) {
         self.length = length
         self.digest = digest

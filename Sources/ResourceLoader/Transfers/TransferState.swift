@@ -18,6 +18,7 @@ public enum TransferState: Sendable {
     case failed(TransferFailure)
     case cancelled
 
+    /// Whether the transfer has ended.
     public var isTerminal: Bool {
         switch self {
         case .finished, .failed, .cancelled: true
@@ -28,26 +29,32 @@ public enum TransferState: Sendable {
 
 /// A success.
 public struct TransferResult: Sendable {
+    /// Where the body went.
     public let body: DeliveredBody
+    /// The body's length in bytes.
     public let length: Int64
     /// The last answer's status and headers.
     public let head: ResponseHead
     /// How many attempts it took, pauses included.
     public let attempts: Int
-    /// Bytes that came over the network in all attempts together, and bytes that an earlier attempt had left.
+    /// Bytes that came over the network in all attempts together.
     public let received: Int64
+    /// Bytes that the last attempt did not have to fetch, because earlier ones had left them.
     public let resumed: Int64
 }
 
 /// A failure, with what is needed to understand it and nothing that is secret.
 public struct TransferFailure: Error, Sendable, Hashable, CustomStringConvertible {
+    /// What kind of failure it is.
     public let failure: FailureClass
     /// The status of the last answer, when there was one.
     public let status: Int?
     /// What the transport or the sink said, in words.
     public let detail: String
+    /// How many attempts were made.
     public let attempts: Int
 
+    /// A failure of that class.
     public init(_ failure: FailureClass, status: Int? = nil, detail: String = "", attempts: Int = 0) {
         self.failure = failure
         self.status = status
@@ -63,6 +70,7 @@ public struct TransferFailure: Error, Sendable, Hashable, CustomStringConvertibl
 
 /// What an attempt says about the network; evidence for whoever watches it.
 public struct TransferOutcome: Sendable, Hashable {
+    /// The host that was asked, without its port; the last one where a redirect led to another.
     public let host: String
     /// The status of the answer; `nil` when none came.
     public let status: Int?
@@ -70,6 +78,7 @@ public struct TransferOutcome: Sendable, Hashable {
     public let failure: FailureClass?
     /// What the path said at that moment.
     public let path: TransferPath
+    /// When, on the engine's clock.
     public let time: Duration
 
     /// Whether the host itself answered, be it with an error.
@@ -80,19 +89,27 @@ public struct TransferOutcome: Sendable, Hashable {
 
 /// Counts since the engine began.
 public struct TransferStatistics: Sendable, Hashable {
-    /// Transfers that began, and requests that joined one under way.
+    /// Transfers that began.
     public internal(set) var flights = 0
+    /// Requests that joined a transfer under way.
     public internal(set) var joins = 0
+    /// Attempts that were sent.
     public internal(set) var attempts = 0
+    /// Redirects that were followed.
     public internal(set) var redirects = 0
+    /// Transfers that ended in a success.
     public internal(set) var finished = 0
+    /// Transfers that ended in a failure.
     public internal(set) var failed = 0
+    /// Shares that were given up, or ended with the engine.
     public internal(set) var cancelled = 0
-    /// Body bytes taken from the network, and bytes that did not have to be because an earlier attempt had left them.
+    /// Body bytes taken from the network.
     public internal(set) var received: Int64 = 0
+    /// Body bytes that did not have to be taken, because an earlier attempt had left them.
     public internal(set) var resumed: Int64 = 0
-    /// Connections closed because of a change of path, and the longest time from the change being told to the last of them closed.
+    /// Connections closed because of a change of path.
     public internal(set) var pauses = 0
+    /// The longest time from a change of path being told to a connection being closed for it.
     public internal(set) var slowestPause: Duration = .zero
     /// The most requests that were out at once.
     public internal(set) var mostAtOnce = 0

@@ -122,8 +122,13 @@ struct TransfersRequestTests {
         dump(request.identity, to: &dumped)
         dump(request.headers, to: &dumped)
         dump(request.method, to: &dumped)
+        dump(request.method.body, to: &dumped)
+        dump(RequestBody.FormField("token", "SECRET8"), to: &dumped)
         dump(ResponseHead(status: 200, headers: [TransferHeader("Set-Cookie", "SECRET7")]), to: &dumped)
-        let texts = [dumped, "\(request)", String(reflecting: request), "\(request.headers)", "\(request.method)"]
+        let texts = [
+            dumped, "\(request)", String(reflecting: request), "\(request.headers)", "\(request.method)",
+            "\(RequestBody.FormField("a", "SECRET9"))",
+        ]
         for text in texts { #expect(!text.contains("SECRET"), "\(text)") }
         #expect("\(request)" == "POST https://h/path?… (original, visible)")
     }
