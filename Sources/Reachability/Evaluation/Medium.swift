@@ -76,7 +76,19 @@ extension MachineState {
             case .dead, .nowhere: return nil
             }
         }
-        return media.max { $0.1 < $1.1 }?.0
+        if let best = media.max(by: { $0.1 < $1.1 }) { return best.0 }
+        // Taps may keep a bridge running whose cable is pulled.
+        return deadPorts(of: link, depth).max().map { .dead($0) }
+    }
+
+    /// Why nothing gets through the ports that are known to lead to a medium.
+    private func deadPorts(of link: LinkMessage, _ depth: Int) -> [NetworkPath.OfflineReason] {
+        (ports[link.index] ?? []).compactMap { index in
+            guard let port = links[index], isPhysical(port), classifications[index]?.type != .other,
+                case .dead(let reason) = medium(of: index, depth: depth + 1)
+            else { return nil }
+            return reason
+        }
     }
 
     /// Why nothing gets through a link that is not usable. A link that is up shares the fate of what is beneath it.
