@@ -14,6 +14,8 @@ package struct SteppedMonitor {
     /// The path as of the last look.
     package var path: NetworkPath { engine.lastPath }
 
+    package var statistics: ReachabilityMonitor.Statistics { engine.statistics }
+
     /// Takes in what the doorbells have brought since; the path if it is another one now.
     package mutating func step() -> NetworkPath? {
         let outcome = engine.turn(ringing: engine.doorbells, poll: false, refresh: false)

@@ -23,7 +23,7 @@ extension KernelState {
             setMode(mode, of: index)
         case .note(.nameservers(let servers)): nameservers = servers
         case .note(.snapshotBegins): self = KernelState(recording: ())
-        case .note(.snapshotEnds): break
+        case .note(.snapshotEnds), .note(.remark): break
         }
     }
 
