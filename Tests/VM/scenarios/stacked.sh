@@ -57,9 +57,10 @@ cable off
 expect offline reason=noCarrier
 cable on
 expect wired
-say "a port leaves, and the link lives on"
+say "the port leaves, and the link lives on; what is left leads to nobody knows what"
 ip link set lan0 nomaster
-expect offline
+expect other interface=br0 via=br0
+row "bridge of a tap and a veth" br0
 ip link del br0
 wired_up
 expect wired interface=lan0
