@@ -70,9 +70,10 @@ ip address flush dev lan0
 ip link add blue type vrf table 100
 ip link set blue up
 ip link set lan0 master blue
-over lan0
-wait_for 5 sh -c 'ip route show table 100 | grep -q ^default' || fail "no route in the VRF"
-expect offline
+ip address add $ADDRESS dev lan0
+ip route add default via 10.0.2.2 dev lan0 vrf blue
+ip route get 8.8.8.8 vrf blue | grep -q lan0 || fail "no way out in the VRF"
+expect offline reason=noRoute
 row "Ethernet in a VRF, default route there" lan0
 ip link set lan0 nomaster
 ip link del blue
