@@ -19,8 +19,10 @@ enum Standard {
                 var room = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 poll(&room, 1, -1)
             } else if errno != EINTR {
-                // EPIPE: the reader has gone, which is how a pipeline ends. Anything else could not be reported either.
-                exit(errno == EPIPE ? ExitStatus.online : ExitStatus.failure)
+                // The reader has gone, which is how a pipeline ends.
+                if errno == EPIPE { exit(ExitStatus.online) }
+                if descriptor != STDERR_FILENO { complain("cannot write: \(String(cString: strerror(errno)))") }
+                exit(ExitStatus.failure)
             }
         }
     }

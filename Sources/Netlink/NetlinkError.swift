@@ -9,7 +9,6 @@ public struct NetlinkError: Error, Sendable, Hashable {
         case attachFilter = "attach the kernel-side filter"
         case joinGroup = "join a netlink multicast group"
         case watchSuspend = "watch for resume from suspend"
-        case watchResolver = "watch the resolver's configuration"
         case createWakeup = "create a wake-up descriptor"
         case createThread = "start the reader thread"
         case dumpLinks = "list the interfaces"

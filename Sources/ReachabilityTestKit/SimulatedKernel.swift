@@ -120,7 +120,7 @@ extension SimulatedKernel: NetlinkFeed {
         for operation in [NetlinkError.Operation.attachFilter, .joinGroup] {
             do { try check(operation) } catch { deafness = deafness ?? error }
         }
-        for operation in [NetlinkError.Operation.watchSuspend, .watchResolver] { try check(operation) }
+        try check(.watchSuspend)
         let capacity = kernel.withLock(\.capacity)
         let mailbox = try Mailbox(capacity: capacity, watching: destinations, deafness: deafness)
         kernel.withLock { $0.mailboxes[ObjectIdentifier(mailbox)] = mailbox }

@@ -35,7 +35,7 @@ struct DoorbellQueue: ~Copyable {
                 continue
             }
             if count < 0, count != -Int(EAGAIN) { throw NetlinkError(.receive, errno: CInt(-count)) }
-            for slot in 0..<max(0, count) { take(slot, into: &events, event) }
+            for slot in 0..<max(0, count) where !take(slot, into: &events, event) { overran = true }
             if count < Self.batchSize {
                 if overran { events.append(overrun) }
                 return false
@@ -45,17 +45,18 @@ struct DoorbellQueue: ~Copyable {
         return true
     }
 
+    /// Takes a datagram; `false` if news of the kernel went with it.
     private func take(
         _ slot: Int, into events: inout [NetlinkEvent], _ event: (UnsafeMutablePointer<nlmsghdr>) -> NetlinkEvent
-    ) {
+    ) -> Bool {
         // Root in the same namespace can send to our port and to our groups; only the kernel has nl_pid 0.
         guard batch.sender(slot) == 0 else {
             events.append(.skipped(.forged))
-            return
+            return true
         }
         guard !batch.isTruncated(slot) else {
             events.append(.skipped(.malformed))
-            return
+            return false
         }
         var count = 0
         batch.forEachMessage(in: slot) { message in
@@ -63,5 +64,6 @@ struct DoorbellQueue: ~Copyable {
             count += 1
         }
         if count == 0 { events.append(.skipped(.malformed)) }
+        return true
     }
 }

@@ -37,7 +37,7 @@ private final class LiveConversation: NetlinkConversation {
             if error.isExhaustion { throw error }
         }
         suspend = try SuspendWatch()
-        resolver = try ResolverFile(path: resolverPath)
+        resolver = ResolverFile(path: resolverPath)
         self.devices = devices
         let descriptors = [doorbell.descriptor, suspend.descriptor, resolver.descriptor, wireless?.descriptor]
         doorbells = descriptors.compactMap(\.self)
@@ -56,6 +56,8 @@ private final class LiveConversation: NetlinkConversation {
         case wireless?.descriptor:
             return try wireless?.drain(into: &events) ?? false
         default:
+            // Without an eye on the file, every other news is an occasion to look at it.
+            if resolver.descriptor == nil { events.append(.resolver) }
             return try self.doorbell.drain(into: &events)
         }
         return false

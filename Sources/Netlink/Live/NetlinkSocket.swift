@@ -35,6 +35,18 @@ struct NetlinkSocket: ~Copyable {
         withUnsafeBytes(of: value) { setsockopt(descriptor, level, name, $0.baseAddress, socklen_t($0.count)) == 0 }
     }
 
+    /// Makes the kernel (port 0) the only one to send to and to hear from: it turns away what other processes send here.
+    func connectToKernel() throws(NetlinkError) {
+        var kernel = sockaddr_nl()
+        kernel.nl_family = UInt16(AF_NETLINK)
+        let connected = withUnsafePointer(to: kernel) { kernel in
+            kernel.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_nl>.size))
+            }
+        }
+        guard connected == 0 else { throw NetlinkError(.openSocket, errno: Glibc.errno) }
+    }
+
     func attachFilter(_ program: [sock_filter]) throws(NetlinkError) {
         var program = program
         let attached = program.withUnsafeMutableBufferPointer { instructions in

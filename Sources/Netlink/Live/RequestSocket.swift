@@ -24,6 +24,7 @@ struct RequestSocket: ~Copyable {
         _ = socket.setOption(SOL_NETLINK, NETLINK_GET_STRICT_CHK, 1)
         _ = socket.setOption(SOL_NETLINK, NETLINK_CAP_ACK, 1)
         try socket.setReceiveBuffer(bytes: 1 << 20)
+        try socket.connectToKernel()
         self.socket = socket
         answers = DatagramBatch(capacity: Self.lookupsPerDatagram, slotSize: Self.slotSize)
     }
@@ -68,8 +69,9 @@ struct RequestSocket: ~Copyable {
         var dump = Dump<Element>(elements: [])
         var isDone = false
         while !isDone {
-            // The kernel makes the next part of a dump while the last one is being read, so there is always something to read.
-            let count = answers.receive(from: socket.descriptor, limit: answers.capacity)
+            // The kernel makes the next part of a dump while the last one is being read, so there is always something to read. One
+            // part at a time, so that a long dump touches no more memory than a short one.
+            let count = answers.receive(from: socket.descriptor, limit: 1)
             guard count > 0 else { throw NetlinkError(operation, errno: count == 0 ? EPROTO : CInt(-count)) }
             for slot in 0..<count where answers.sender(slot) == 0 {
                 try answers.forEachMessage(in: slot) { message throws(NetlinkError) in
@@ -157,16 +159,7 @@ struct RequestSocket: ~Copyable {
     }
 
     private func send(_ datagram: [UInt8], _ operation: NetlinkError.Operation) throws(NetlinkError) {
-        var kernel = sockaddr_nl()
-        kernel.nl_family = UInt16(AF_NETLINK)
-        while true {
-            let sent = withUnsafePointer(to: kernel) { kernel in
-                kernel.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    sendto(
-                        socket.descriptor, datagram, datagram.count, 0, $0, socklen_t(MemoryLayout<sockaddr_nl>.size))
-                }
-            }
-            if sent >= 0 { return }
+        while Glibc.send(socket.descriptor, datagram, datagram.count, 0) < 0 {
             if Glibc.errno != EINTR { throw NetlinkError(operation, errno: Glibc.errno) }
         }
     }

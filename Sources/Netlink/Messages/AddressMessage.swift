@@ -13,7 +13,7 @@ package struct AddressMessage: Sendable, Hashable {
     }
 }
 
-/// The flags of IFA_FLAGS that keep an address from being used (rtnetlink(7)); the parser drops the others.
+/// The flags of IFA_FLAGS that bear on whether an address is used (rtnetlink(7)); the parser drops the others.
 package struct AddressFlags: OptionSet, Sendable, Hashable {
     package let rawValue: UInt32
 
@@ -26,7 +26,10 @@ package struct AddressFlags: OptionSet, Sendable, Hashable {
     /// IFA_F_TENTATIVE: duplicate detection is under way (RFC 4862).
     package static let tentative = AddressFlags(rawValue: 0x40)
 
-    package static let relevant: AddressFlags = [.optimistic, .duplicate, .tentative]
+    /// IFA_F_DEPRECATED: its preferred lifetime is over; the kernel takes another one for new connections if it can.
+    package static let deprecated = AddressFlags(rawValue: 0x20)
+
+    package static let relevant: AddressFlags = [.optimistic, .duplicate, .tentative, .deprecated]
 }
 
 extension AddressMessage {

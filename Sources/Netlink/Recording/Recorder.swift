@@ -28,8 +28,8 @@ package struct Recorder: ~Copyable {
         let generic = try NetlinkSocket.joinedController()
         let requests = try RequestSocket()
         let genericRequests = try RequestSocket(protocol: NETLINK_GENERIC)
-        let resolver = try ResolverFile(path: resolverPath)
-        descriptors = [routing.descriptor, generic.descriptor, resolver.descriptor]
+        let resolver = ResolverFile(path: resolverPath)
+        descriptors = [routing.descriptor, generic.descriptor] + [resolver.descriptor].compactMap(\.self)
         self.routing = DoorbellQueue(routing)
         self.generic = DoorbellQueue(generic)
         self.requests = requests

@@ -3,47 +3,68 @@ import Glibc
 
 /// resolv.conf: which name servers it lists, and when that may have changed.
 struct ResolverFile: ~Copyable {
-    /// Readable when a file of one of the two folders changed: the one of resolv.conf, and the one it is a link into.
-    let descriptor: CInt
+    /// Readable when something changed in a folder of the file; `nil` where no inotify instance is to be had. There are but 128 for
+    /// each user by default, and a desktop uses them up: then the file has to be looked at every now and then.
+    let descriptor: CInt?
     private let path: String
 
-    init(path: String) throws(NetlinkError) {
+    init(path: String) {
         let descriptor = inotify_init1(CInt(IN_NONBLOCK | IN_CLOEXEC))
-        guard descriptor >= 0 else { throw NetlinkError(.watchResolver, errno: Glibc.errno) }
-        self.descriptor = descriptor
+        self.descriptor = descriptor < 0 ? nil : descriptor
         self.path = path
         watchFolders()
     }
 
-    deinit { close(descriptor) }
+    deinit {
+        if let descriptor { close(descriptor) }
+    }
 
-    /// The folders, not the file: it is replaced by renaming far more often than it is written.
+    /// The file, and what it is a link to: systemd-resolved and others keep the real one in /run.
+    private var files: [String] {
+        guard let resolved = realpath(path, nil) else { return [path] }
+        defer { free(resolved) }
+        return [path, String(cString: resolved)]
+    }
+
+    /// The folders, not the files: those are replaced by renaming far more often than they are written.
     private func watchFolders() {
+        guard let descriptor else { return }
         let changes = UInt32(IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_CREATE | IN_DELETE)
-        var paths = [path]
-        if let resolved = realpath(path, nil) {
-            paths.append(String(cString: resolved))
-            free(resolved)
-        }
-        for path in paths {
-            let folder = path.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
-            // A folder that cannot be watched leaves the list of servers as old as the last look at it.
+        for file in files {
+            let folder = file.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
+            // A folder that can't be watched leaves the list of servers as old as the last look at it.
             _ = inotify_add_watch(descriptor, folder.isEmpty ? "/" : folder, changes)
         }
     }
 
-    /// Takes the notices; `true` if one was about a file of such a name.
+    /// Takes the notices; `true` if one was about the file, or may have been.
     func hasChanged() -> Bool {
-        var buffer = [UInt8](repeating: 0, count: 4096)
+        guard let descriptor else { return false }
+        let names = files.compactMap { $0.split(separator: "/").last.map(String.init) }
         var changed = false
+        var buffer = [UInt8](repeating: 0, count: 4096)
         while true {
             let count = read(descriptor, &buffer, buffer.count)
             guard count > 0 else { break }
-            // Names in /etc and /run/systemd/resolve; whatever else happens there is none of ours. An overflow has no name.
-            changed = changed || buffer.prefix(count).contains(subsequence: Array("resolv".utf8)) || count <= 16
+            changed = changed || Self.changedNames(in: buffer[..<count]).contains { $0.map(names.contains) ?? true }
         }
+        // The link may point into another folder now.
         if changed { watchFolders() }
         return changed
+    }
+
+    /// The names in a row of `struct inotify_event`; `nil` for an event without one, which is an overflow.
+    private static func changedNames(in bytes: ArraySlice<UInt8>) -> [String?] {
+        var names: [String?] = []
+        var rest = bytes
+        while rest.count >= MemoryLayout<inotify_event>.size {
+            let length = rest.withUnsafeBytes { Int($0.loadUnaligned(as: inotify_event.self).len) }
+            rest = rest.dropFirst(MemoryLayout<inotify_event>.size)
+            // The name is padded with NULs to `len` bytes.
+            names.append(length == 0 ? nil : String(decoding: rest.prefix(length).prefix { $0 != 0 }, as: UTF8.self))
+            rest = rest.dropFirst(length)
+        }
+        return names
     }
 
     func nameservers() -> [IPAddress] { Self.nameservers(in: SmallFile.read(path) ?? "") }
@@ -55,16 +76,5 @@ struct ResolverFile: ~Copyable {
             guard words.count >= 2, words[0] == "nameserver" else { return nil }
             return IPAddress(String(words[1].prefix { $0 != "%" }))
         }
-    }
-}
-
-extension Collection where Element: Equatable {
-    fileprivate func contains(subsequence other: [Element]) -> Bool {
-        var rest = self[...]
-        while rest.count >= other.count {
-            if rest.starts(with: other) { return true }
-            rest = rest.dropFirst()
-        }
-        return false
     }
 }

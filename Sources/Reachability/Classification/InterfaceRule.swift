@@ -49,7 +49,8 @@ public struct InterfaceRule: Sendable {
     ///
     /// - Parameters:
     ///   - description: names the rule in evidence.
-    ///   - matches: called on the monitor's own thread whenever an interface appears or changes; must not block.
+    ///   - matches: called on the monitor's own thread whenever an interface appears or changes; must neither
+    ///     block nor ask the monitor anything.
     public init(
         _ description: String, type: NetworkInterface.InterfaceType? = nil, isExpensive: Bool? = nil,
         isConstrained: Bool? = nil, where matches: @escaping @Sendable (Facts) -> Bool

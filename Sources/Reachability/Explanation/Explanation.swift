@@ -103,7 +103,10 @@ struct Explainer {
         if let carrier = link.carrier { words.append(carrier ? "carrier" : "no carrier") }
         if let state = link.operationalState { words.append("operstate \(state)") }
         if let master = link.master.flatMap({ state.links[$0] }) { words.append("port of \(master.name)") }
-        if let parent = state.visibleParent(of: link).flatMap({ state.links[$0] }) { words.append("on \(parent.name)") }
+        // IFLA_LINK of a veth is its peer, which carries nothing.
+        if link.kind != "veth", let parent = state.visibleParent(of: link).flatMap({ state.links[$0] }) {
+            words.append("on \(parent.name)")
+        }
         let addresses = state.addresses(of: link.index)
         words.append(addresses.isEmpty ? "no address" : addresses.map(words(for:)).joined(separator: " "))
         return words.joined(separator: ", ")

@@ -176,9 +176,8 @@ struct Engine {
     }
 
     private func path(to destination: Destination, _ lookups: Lookups) -> NetworkPath {
-        var path = PathEvaluator(state: state, destination: destination, lookups: lookups).path()
-        if let deafness = conversation.deafness { path.updates = .polling(because: deafness) }
-        return path
+        let path = PathEvaluator(state: state, destination: destination, lookups: lookups).path()
+        return conversation.deafness.map { path.updated(by: .polling(because: $0)) } ?? path
     }
 
     /// The path to everywhere, with what is known from the last time: a route that comes and goes over links that stay as they
@@ -239,9 +238,7 @@ struct Engine {
             return try ask(&self)
         } catch {
             failure = error
-            var path = last
-            path.updates = .stale(because: error)
-            return path
+            return last.updated(by: .stale(because: error))
         }
     }
 

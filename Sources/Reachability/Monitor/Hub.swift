@@ -15,7 +15,7 @@ final class Hub: Sendable {
     private let state = Mutex(State())
 
     /// What is known of one destination, and who wants to know.
-    private struct Channel {
+    fileprivate struct Channel {
         var path = NetworkPath.unknown
         var subscribers: [ObjectIdentifier: Subscriber<NetworkPath>] = [:]
         /// Subscribers that are about to be listed.
@@ -27,7 +27,7 @@ final class Hub: Sendable {
         }
     }
 
-    private struct State {
+    fileprivate struct State {
         var session: Session?
         /// The program called `start`.
         var isStarted = false
@@ -40,6 +40,20 @@ final class Hub: Sendable {
         /// Of the sessions that are over.
         var statistics = ReachabilityMonitor.Statistics()
 
+        mutating func add(_ need: Need) {
+            switch need {
+            case .program: isStarted = true
+            case .question: questions += 1
+            }
+        }
+
+        mutating func remove(_ need: Need) {
+            switch need {
+            case .program: isStarted = false
+            case .question: questions -= 1
+            }
+        }
+
         /// Takes the session out if nobody needs it.
         mutating func takeSessionIfIdle() -> Session? {
             let isNeeded =
@@ -49,6 +63,20 @@ final class Hub: Sendable {
             defer { session = nil }
             return session
         }
+    }
+
+    /// What a session is kept open for, apart from subscribers.
+    fileprivate enum Need {
+        /// Until the program calls `stop`.
+        case program
+        /// Until ``endQuestion()``.
+        case question
+    }
+
+    /// Who is to be told of a change.
+    fileprivate struct Audience {
+        var paths: [Subscriber<NetworkPath>] = []
+        var logs: [Subscriber<Transition>] = []
     }
 
     init(configuration: ReachabilityMonitor.Configuration, feed: any NetlinkFeed) {
@@ -65,19 +93,19 @@ final class Hub: Sendable {
 
     // MARK: Start and stop
 
-    func start() throws(NetlinkError) { _ = try open { $0.isStarted = true } }
+    func start() throws(NetlinkError) { _ = try open(for: .program) }
 
-    /// Opens a session if there is none, and runs `reason` in the same breath, so that the session can't end in between.
-    private func open(_ reason: @Sendable (inout State) -> Void) throws(NetlinkError) -> Session {
+    /// Opens a session if there is none, and notes the need in the same breath, so that the session can't end in between.
+    private func open(for need: Need) throws(NetlinkError) -> Session {
         try opening.withLock { _ throws(NetlinkError) in
             let (present, past) = state.withLock { state in
-                if state.session != nil { reason(&state) }
+                if state.session != nil { state.add(need) }
                 return (state.session, state.statistics)
             }
             if let present { return present }
             let session = try Session(configuration, feed, continuing: past)
             state.withLock { state in
-                reason(&state)
+                state.add(need)
                 state.session = session
                 state.everywhere.path = session.firstPath
             }
@@ -85,6 +113,7 @@ final class Hub: Sendable {
                 try session.startReader(reportingTo: self)
             } catch {
                 stop()
+                state.withLock { $0.remove(need) }
                 throw error
             }
             return session
@@ -114,7 +143,7 @@ final class Hub: Sendable {
     func release() {
         end(
             state.withLock { state in
-                state.isStarted = false
+                state.remove(.program)
                 return state.takeSessionIfIdle()
             })
     }
@@ -127,12 +156,12 @@ final class Hub: Sendable {
     // MARK: Questions
 
     /// Keeps a session open until ``endQuestion()``.
-    func beginQuestion() throws(NetlinkError) -> Session { try open { $0.questions += 1 } }
+    func beginQuestion() throws(NetlinkError) -> Session { try open(for: .question) }
 
     func endQuestion() {
         end(
             state.withLock { state in
-                state.questions -= 1
+                state.remove(.question)
                 return state.takeSessionIfIdle()
             })
     }
@@ -230,26 +259,28 @@ extension Hub {
     /// Tells everybody. Called by the reader of a session, which no longer counts once it has been replaced.
     func publish(_ changes: [Engine.Change], _ cause: Cause, by session: Session) {
         for change in changes {
-            let audience = state.withLock {
-                state -> (paths: [Subscriber<NetworkPath>], logs: [Subscriber<Transition>])? in
-                guard state.session === session else { return nil }
-                guard let address = change.address else {
-                    state.everywhere.path = change.path
-                    let isTransition = change.path.status != change.last.status
-                    return (
-                        Array(state.everywhere.subscribers.values), isTransition ? Array(state.transitions.values) : []
-                    )
-                }
-                guard state.addresses[address] != nil else { return nil }
-                state.addresses[address]?.path = change.path
-                return (state.addresses[address].map { Array($0.subscribers.values) } ?? [], [])
+            let audience = state.withLock { state in
+                state.session === session ? state.take(change) : Audience()
             }
-            guard let audience else { continue }
             for subscriber in audience.paths { subscriber.send(change.path) }
             if audience.logs.isEmpty { continue }
             let transition = Transition(from: change.last, to: change.path, cause: cause)
             for subscriber in audience.logs { subscriber.send(transition) }
         }
+    }
+}
+
+extension Hub.State {
+    /// Makes the change the present state, and says who is to be told.
+    fileprivate mutating func take(_ change: Engine.Change) -> Hub.Audience {
+        if let address = change.address {
+            addresses[address]?.path = change.path
+            return Hub.Audience(paths: addresses[address].map { Array($0.subscribers.values) } ?? [])
+        }
+        everywhere.path = change.path
+        return Hub.Audience(
+            paths: Array(everywhere.subscribers.values),
+            logs: change.path.status == change.last.status ? [] : Array(transitions.values))
     }
 }
 

@@ -58,45 +58,79 @@ public struct NetworkPath: Sendable, Hashable {
     }
 
     /// The kind of network, `offline` or `unknown`.
-    public internal(set) var status: Status
+    public var status: Status { box.facts.status }
 
     /// Why there is no way out; `nil` unless ``status`` is `offline`.
-    public internal(set) var reason: OfflineReason?
+    public var reason: OfflineReason? { box.facts.reason }
 
     /// The interface the kernel hands packets to, such as a VPN's tunnel or a bridge; `nil` when offline.
     ///
     /// Where the address families use different interfaces it is the one that gives the status.
-    public internal(set) var interface: NetworkInterface?
+    public var interface: NetworkInterface? { box.facts.interface }
 
     /// The physical interface beneath ``interface``; the same where nothing is stacked.
-    public internal(set) var via: NetworkInterface?
+    public var via: NetworkInterface? { box.facts.via }
 
     /// All interfaces with a way out, in the kernel's order of preference. A tunnel is followed by what lies beneath it.
-    public internal(set) var interfaces: [NetworkInterface]
+    public var interfaces: [NetworkInterface] { box.facts.interfaces }
 
     /// The next hops, from the answers to the route lookups: IPv4 first. Empty on links without one, such as modems.
-    public internal(set) var gateways: [IPAddress]
+    public var gateways: [IPAddress] { box.facts.gateways }
 
     /// The source addresses that new connections get, from the same answers.
-    public internal(set) var sourceAddresses: [IPAddress]
+    public var sourceAddresses: [IPAddress] { box.facts.sourceAddresses }
 
     /// There is a way out for IPv4: a route, a usable link and a source address.
-    public internal(set) var supportsIPv4: Bool
+    public var supportsIPv4: Bool { box.facts.supportsIPv4 }
 
     /// There is a way out for IPv6: a route, a usable link and a source address.
-    public internal(set) var supportsIPv6: Bool
+    public var supportsIPv6: Bool { box.facts.supportsIPv6 }
 
     /// There is a way out, and resolv.conf lists a name server.
-    public internal(set) var supportsDNS: Bool
+    public var supportsDNS: Bool { box.facts.supportsDNS }
 
     /// Any interface that carries traffic costs money by volume; ``NetworkInterface/costEvidence`` says how that is known.
-    public internal(set) var isExpensive: Bool
+    public var isExpensive: Bool { box.facts.isExpensive }
 
     /// Any interface that carries traffic has been marked by the program as one to be sparing on (``InterfaceRule``).
-    public internal(set) var isConstrained: Bool
+    public var isConstrained: Bool { box.facts.isConstrained }
 
     /// How changes are learnt of.
-    public internal(set) var updates: Updates
+    public var updates: Updates { box.facts.updates }
+
+    // MARK: Storage
+
+    /// What a path consists of; the properties above say what it means.
+    private struct Facts: Sendable, Hashable {
+        var status: Status
+        var reason: OfflineReason?
+        var interface: NetworkInterface?
+        var via: NetworkInterface?
+        var interfaces: [NetworkInterface]
+        var gateways: [IPAddress]
+        var sourceAddresses: [IPAddress]
+        var supportsIPv4: Bool
+        var supportsIPv6: Bool
+        var supportsDNS: Bool
+        var isExpensive: Bool
+        var isConstrained: Bool
+        var updates: Updates
+    }
+
+    private final class Box: Sendable {
+        let facts: Facts
+
+        init(_ facts: Facts) { self.facts = facts }
+    }
+
+    /// One reference, so that to hand a path to a subscriber costs a retain, not a copy of every name in it.
+    private let box: Box
+
+    public static func == (one: NetworkPath, other: NetworkPath) -> Bool {
+        one.box === other.box || one.box.facts == other.box.facts
+    }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(box.facts) }
 
     package init(
         status: Status, reason: OfflineReason? = nil, interface: NetworkInterface? = nil, via: NetworkInterface? = nil,
@@ -104,19 +138,20 @@ public struct NetworkPath: Sendable, Hashable {
         supportsIPv4: Bool = false, supportsIPv6: Bool = false, supportsDNS: Bool = false, isExpensive: Bool = false,
         isConstrained: Bool = false, updates: Updates = .events
     ) {
-        self.status = status
-        self.reason = reason
-        self.interface = interface
-        self.via = via
-        self.interfaces = interfaces
-        self.gateways = gateways
-        self.sourceAddresses = sourceAddresses
-        self.supportsIPv4 = supportsIPv4
-        self.supportsIPv6 = supportsIPv6
-        self.supportsDNS = supportsDNS
-        self.isExpensive = isExpensive
-        self.isConstrained = isConstrained
-        self.updates = updates
+        let facts = Facts(
+            status: status, reason: reason, interface: interface, via: via, interfaces: interfaces, gateways: gateways,
+            sourceAddresses: sourceAddresses, supportsIPv4: supportsIPv4, supportsIPv6: supportsIPv6,
+            supportsDNS: supportsDNS, isExpensive: isExpensive, isConstrained: isConstrained, updates: updates)
+        box = Box(facts)
+    }
+
+    private init(_ facts: Facts) { box = Box(facts) }
+
+    /// The same path, learnt of in another way.
+    func updated(by updates: Updates) -> NetworkPath {
+        var facts = box.facts
+        facts.updates = updates
+        return NetworkPath(facts)
     }
 
     /// The path before anything has been read.
