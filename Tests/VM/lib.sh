@@ -36,7 +36,8 @@ last_fits() { fits "$(tail -n 1 $LOG)" "$@"; }
 
 # expect [-t SECONDS] STATUS [key=value...]: the last report comes to this.
 expect() {
-    e_time=5
+    # Emulated, and often beside a compiler.
+    e_time=10
     [ "$1" != -t ] || { e_time=$2; shift 2; }
     wait_for $e_time last_fits "$@" || { tail -n 4 $LOG; fail "expected $*"; }
     say "ok: $*"

@@ -82,7 +82,7 @@ expect wired interface=lan0
 
 say "WireGuard, with the rules of wg-quick"
 ip link add wg0 type wireguard
-wg genkey > /run/key
+(umask 077 && wg genkey > /run/key)
 wg set wg0 private-key /run/key fwmark 51820 peer "$(wg genkey | wg pubkey)" endpoint 10.0.2.2:51820 allowed-ips 0.0.0.0/0
 ip address add 10.66.0.2/32 dev wg0
 ip link set wg0 up
@@ -102,6 +102,7 @@ ip link set usb0 netns isp
 ip link set wwan0 up
 network isp usb0 2
 wait_for 10 sh -c 'ip link show dev wwan0 | grep -q LOWER_UP' && dhcp wwan0 50 || fail "DHCP"
+ip route del default dev lan0
 expect wwan interface=wg0 via=wwan0 expensive=true
 row "WireGuard over a modem" wg0
 say "a namespace that owns just the tunnel"
@@ -117,6 +118,7 @@ fits "$(cat /run/pod.json)" other interface=wg0 via=wg0 || { cat /run/pod.json; 
 say "ok: other"
 ip netns del pod
 ip route del default dev wwan0
+ip route add default via 10.0.2.2 dev lan0
 expect wired interface=lan0
 
 say "ipip and xfrm"
