@@ -170,8 +170,8 @@ ip link add dummy7 type dummy
 ip address add 10.70.0.2/24 dev dummy7
 ip link set dummy7 up
 ip route add default via 10.70.0.1 dev dummy7
-sleep 1
-expect offline reason=linkDown
+wait_for 5 sh -c 'ip route get 8.8.8.8 | grep -q dummy7' || fail "route"
+expect offline reason=noAddress
 row "dummy with a default route" dummy7
 ip link del dummy7
 ip link set veth0 name wlan9
