@@ -37,8 +37,7 @@ in_ns blue ip route add default via 10.1.0.1
 expect wifi interface=eth5 "interface.evidence=nl80211 station"
 say "ok: $(tail -n 1 $LOG | grep -o '"evidence":"[^"]*"' | head -1)"
 wifi_leave
-expect offline reason=noCarrier
-in_ns blue ip link set eth5 down
+expect offline reason=linkDown
 in_ns blue iw phy phy0 set netns 1
 expect offline reason=noInterface
 watch_end
