@@ -9,6 +9,8 @@ extension Invocation {
         case .status(let json): try status(json ? .json : .table())
         case .wait(let statuses, let timeout): wait(for: statuses, timeout)
         case .explain(let address): Standard.print("\(try monitor().explanation(of: address))\n")
+        case .record(let file): try record(to: file)
+        case .replay(let file, let json): try replay(file, json ? .json : .table())
         case .help: Standard.print(Self.help + "\n")
         }
     }

@@ -15,6 +15,8 @@ struct Invocation {
         case status(json: Bool)
         case wait(for: Set<NetworkPath.Status>, timeout: Duration?)
         case explain(IPAddress?)
+        case record(file: String)
+        case replay(file: String, json: Bool)
         case help
     }
 
@@ -76,6 +78,22 @@ struct Invocation {
                 }
             }
             command = .explain(address)
+        case "record":
+            command = .record(file: try words.file("reach record FILE"))
+        case "replay":
+            var json = false
+            var file: String?
+            while let word = words.next() {
+                switch word {
+                case "--json": json = true
+                case "--type": rules.append(try words.rule(after: word))
+                default:
+                    guard file == nil, !word.hasPrefix("-") else { throw Self.unknown(word, Self.replayUsage) }
+                    file = word
+                }
+            }
+            guard let file else { throw UsageError(problem: "no file given", usage: "usage: \(Self.replayUsage)") }
+            command = .replay(file: file, json: json)
         case "help", "--help", "-h":
             command = .help
         default:
@@ -84,9 +102,10 @@ struct Invocation {
         configuration = ReachabilityMonitor.Configuration(rules: rules)
     }
 
-    private static let synopsis = "usage: reach watch | status | wait | explain | help"
+    private static let synopsis = "usage: reach watch | status | wait | explain | record | replay | help"
+    private static let replayUsage = "reach replay FILE [--json] [--type PATTERN=TYPE]"
 
-    private static func unknown(_ word: String, _ usage: String) -> UsageError {
+    fileprivate static func unknown(_ word: String, _ usage: String) -> UsageError {
         let kind = word.hasPrefix("-") ? "unknown option" : "unexpected argument"
         return UsageError(problem: "\(kind) '\(word)'", usage: "usage: \(usage)")
     }
@@ -99,12 +118,18 @@ struct Invocation {
           reach wait [--for wifi,wired] [--timeout S]
                                                  until it holds; exit status 0, or 1 at the timeout
           reach explain [ADDRESS]                the chain of evidence: lookup, link, address, kind, cost
+          reach record FILE                      what the kernel says, until interrupted, for bug reports
+          reach replay FILE [--json]             what `watch` would have reported of a recording
           reach help
 
           --type PATTERN=TYPE   interfaces whose name matches are of this type: wifi, wwan, wired, other
                                 (any command, any number of times; a pattern as in a shell)
           --settle MS           report a change once it has held for so long; costlier ones at once
           --for LIST            of wifi, wwan, wired, other, offline; any way out where it is left out
+
+        A recording is a pcap file that tshark opens (link type 253). It holds the names and hardware addresses of all
+        interfaces, this machine's IP addresses, all routes with their gateways, the name servers, and the names of
+        Wi-Fi networks joined meanwhile: no traffic, no keys, no addresses that were talked to.
 
         Statuses: wifi, wwan (cellular, dial-up), wired, other, offline. Needs no privileges, sends no packet.
         Exit status 2: the command line is wrong. 3: the kernel can't be asked.
@@ -128,6 +153,13 @@ private struct Words {
     private mutating func value(after option: String, _ what: String) throws(UsageError) -> String {
         guard let value = next() else { throw UsageError(problem: "\(option) needs \(what)") }
         return value
+    }
+
+    /// The one argument of a command that takes a file and nothing else.
+    mutating func file(_ usage: String) throws(UsageError) -> String {
+        guard let file = next() else { throw UsageError(problem: "no file given", usage: "usage: \(usage)") }
+        guard let surplus = file.hasPrefix("-") ? file : next() else { return file }
+        throw Invocation.unknown(surplus, usage)
     }
 
     mutating func duration(after option: String, unit: Duration, _ name: String) throws(UsageError) -> Duration {

@@ -14,10 +14,12 @@ enum PathFormat: Sendable {
         }
     }
 
-    func line(for path: NetworkPath) -> String {
-        switch self {
-        case .json: jsonLine(for: path)
-        case .table(let style): style.line(for: path)
+    /// - Parameter time: when it was so; `nil` for now.
+    func line(for path: NetworkPath, at time: Timestamp? = nil) -> String {
+        let time = time ?? .now
+        return switch self {
+        case .json: jsonLine(for: path, at: time)
+        case .table(let style): style.line(for: path, at: time)
         }
     }
 }
@@ -25,11 +27,10 @@ enum PathFormat: Sendable {
 // MARK: - For programs
 
 /// One object, with the keys that the README lists.
-private func jsonLine(for path: NetworkPath) -> String {
-    let now = Timestamp.now
+private func jsonLine(for path: NetworkPath, at time: Timestamp) -> String {
     var json = JSONObject()
-    json.add("time", .text(rfc3339(now)))
-    json.add("monotonic_ns", .number(now.monotonicNanoseconds))
+    json.add("time", .text(rfc3339(time)))
+    json.add("monotonic_ns", .number(time.monotonicNanoseconds))
     json.add("status", .text(path.status.rawValue))
     json.add("reason", path.reason.map { .text($0.rawValue) } ?? .null)
     json.add("interface", path.interface.map(object) ?? .null)
@@ -86,11 +87,11 @@ struct TableStyle: Sendable {
 
     var header: String { row(["TIME", "STATUS", "INTERFACE", "GATEWAY", "SUPPORTS", "NOTES"]) }
 
-    func line(for path: NetworkPath) -> String {
+    func line(for path: NetworkPath, at time: Timestamp) -> String {
         let supports = [(path.supportsIPv4, "4"), (path.supportsIPv6, "6"), (path.supportsDNS, "DNS")]
             .filter(\.0).map(\.1).joined(separator: " ")
         let line = row([
-            wallTime(), path.status.rawValue, interface(of: path),
+            wallTime(time), path.status.rawValue, interface(of: path),
             path.gateways.map(\.description).joined(separator: " "), supports, notes(on: path),
         ])
         return hasColour ? colour(of: path.status) + line.dropLast() + "\u{1B}[0m\n" : line
@@ -126,8 +127,8 @@ struct TableStyle: Sendable {
         return notes.joined(separator: ", ")
     }
 
-    private func wallTime() -> String {
-        let now = Timestamp.now.nanosecondsSinceEpoch
+    private func wallTime(_ time: Timestamp) -> String {
+        let now = time.nanosecondsSinceEpoch
         var seconds = time_t(now / 1_000_000_000)
         var parts = tm()
         localtime_r(&seconds, &parts)

@@ -62,7 +62,7 @@ import Testing
 
 @Suite struct RecordingNoteTests {
     static let notes: [RecordingNote] = [
-        .snapshotBegins, .snapshotEnds, .nameservers([]),
+        .snapshotBegins, .snapshotEnds, .nameservers([]), .remark("dial: a = b"),
         .nameservers([IPAddress(10, 1, 0, 1), IPAddress("fd00::1")].compactMap(\.self)),
         .device(index: 3, DeviceFacts()),
         .device(

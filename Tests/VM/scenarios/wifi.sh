@@ -4,6 +4,7 @@
 . /prog/lib.sh
 watch
 expect offline reason=linkDown
+recording /run/wifi.pcap
 lsmod | grep -q 80211 && fail "asking must not load cfg80211"
 
 say "a radio is plugged in, and its link renamed"
@@ -110,5 +111,8 @@ ip link set wlan0 name lan8 up
 sleep 1
 row "Wi-Fi after cfg80211 was loaded again" lan8
 grep -q 'after cfg80211.*wifi (nl80211 station)' "$OUT/table.md" || fail "nl80211 after a reload"
+recording_end /run/wifi.pcap
+grep -q '"evidence":"nl80211 station"' /run/replay.json || fail "nl80211 is not in the recording"
+cp /run/wifi.pcap "$OUT/"
 watch_end
 say "done"
