@@ -29,7 +29,8 @@ let package = Package(
         .target(name: "Network", dependencies: ["Reachability"]),
 
         .executableTarget(
-            name: "reach", dependencies: ["Netlink", "Reachability", "ReachabilityTestKit"], path: "Examples/reach"),
+            name: "reach", dependencies: ["DownloadPolicy", "Netlink", "Reachability", "ReachabilityTestKit"],
+            path: "Examples/reach"),
 
         .testTarget(
             name: "NetlinkTests", dependencies: ["CNetlink", "Netlink"], resources: [.copy("Fixtures")]),
