@@ -2,7 +2,7 @@ import Testing
 
 @testable import ResourceLoader
 
-@Suite(.timeLimit(.minutes(2))) struct CacheChangesTests {
+@Suite(.timeLimit(.minutes(10))) struct CacheChangesTests {
     let key = CacheKey("cat")
     let variants: [CacheVariant] = [.original, .thumbnail]
 
