@@ -56,7 +56,8 @@ import Testing
     }
 
     @Test func endsWithTheCache() async throws {
-        var cache: DiskCache? = try CacheFixture().cache
+        let folder = TemporaryFolder()
+        var cache: DiskCache? = try DiskCache(directory: folder.path)
         let changes = try #require(cache?.changes(of: key, variants: [.original]))
         var iterator = changes.makeAsyncIterator()
         _ = try await iterator.next()

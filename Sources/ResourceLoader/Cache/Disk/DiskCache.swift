@@ -23,6 +23,7 @@ public final class DiskCache: ResourceCache {
     }
 
     deinit {
+        hub.finish()
         // Without them the order of eviction is a little less exact.
         _ = try? state.withLock { (store) throws(IndexFailure) in try store.flushUses() }
     }
