@@ -205,6 +205,18 @@ import Testing
         #expect(opened.statistics.entries == 3)
     }
 
+    @Test func sparesABodyThatWasCommittedSinceItWasListed() throws {
+        let fixture = try CacheFixture()
+        try fixture.cache.store(bytes("picture"), as: key)
+        let name = try #require(fixture.folder.files().first)
+        var store = try DiskStore(
+            path: fixture.folder.path, configuration: fixture.configuration, now: fixture.clock.now)
+        try store.sweepOrphan(name) { true }
+        #expect(fixture.folder.files() == [name])
+        try store.sweepOrphan(name) { false }
+        #expect(fixture.folder.files().isEmpty)
+    }
+
     @Test func sweepsRowsWithoutFiles() throws {
         let fixture = try CacheFixture()
         try fixture.cache.store(bytes("picture"), as: key)
