@@ -3,7 +3,7 @@ import ReachabilityTestKit
 import Testing
 
 /// What no test machine has in it: radios, modems, bonds. The facts are those that were recorded from real ones.
-@Suite("Hardware, simulated", .timeLimit(.minutes(1)))
+@Suite("Hardware, simulated", .timeLimit(.minutes(5)))
 struct SimulatedHardwareTests {
     private let kernel = SimulatedKernel()
 

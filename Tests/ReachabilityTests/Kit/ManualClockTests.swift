@@ -1,7 +1,7 @@
 import ReachabilityTestKit
 import Testing
 
-@Suite("The manual clock", .timeLimit(.minutes(1)))
+@Suite("The manual clock", .timeLimit(.minutes(5)))
 struct ManualClockTests {
     private let clock = ManualClock()
 

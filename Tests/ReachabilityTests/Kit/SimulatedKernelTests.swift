@@ -4,7 +4,7 @@ import Reachability
 import ReachabilityTestKit
 import Testing
 
-@Suite("The simulated kernel itself", .timeLimit(.minutes(1)))
+@Suite("The simulated kernel itself", .timeLimit(.minutes(5)))
 struct SimulatedKernelTests {
     private let kernel = SimulatedKernel()
 

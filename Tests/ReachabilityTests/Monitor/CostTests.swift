@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// What an event costs, counted in questions to the kernel, not in time.
-@Suite("What an event costs", .timeLimit(.minutes(1)))
+@Suite("What an event costs", .timeLimit(.minutes(5)))
 struct CostTests {
     @Test(arguments: [0, 10, 400]) func anEventCostsTheSameHoweverManyLinksThereAre(_ others: Int) async throws {
         let kernel = SimulatedKernel()
