@@ -7,26 +7,57 @@ let package = Package(
     products: [
         .library(name: "Reachability", targets: ["Reachability"]),
         .library(name: "ReachabilityTestKit", targets: ["ReachabilityTestKit"]),
+        .library(name: "DownloadPolicy", targets: ["DownloadPolicy"]),
+        .library(name: "ResourceLoader", targets: ["ResourceLoader"]),
+        .library(name: "AFNetworkReachability", targets: ["AFNetworkReachability"]),
+        .library(name: "Network", targets: ["Network"]),
         .executable(name: "reach", targets: ["reach"]),
     ],
     targets: [
         .systemLibrary(
-            name: "CNetlink",
-            pkgConfig: "libnl-route-3.0",
-            providers: [.apt(["libnl-3-dev", "libnl-route-3-dev"])]
-        ),
+            name: "CNetlink", pkgConfig: "libnl-route-3.0", providers: [.apt(["libnl-3-dev", "libnl-route-3-dev"])]),
+        .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+
+        // A dependency points up this list only.
         .target(name: "Netlink", dependencies: ["CNetlink"]),
         .target(name: "Reachability", dependencies: ["Netlink"]),
         .target(name: "ReachabilityTestKit", dependencies: ["Netlink", "Reachability"]),
+        .target(name: "DownloadPolicy", dependencies: ["Reachability"]),
+        .target(name: "ResourceLoader", dependencies: ["CCurl", "CSQLite", "DownloadPolicy", "Reachability"]),
+        .target(name: "AFNetworkReachability", dependencies: ["Reachability"]),
+        .target(name: "Network", dependencies: ["Reachability"]),
+
         .executableTarget(
             name: "reach", dependencies: ["Netlink", "Reachability", "ReachabilityTestKit"], path: "Examples/reach"),
-        .testTarget(name: "NetlinkTests", dependencies: ["Netlink", "CNetlink"]),
+
+        .testTarget(
+            name: "NetlinkTests", dependencies: ["CNetlink", "Netlink"], resources: [.copy("Fixtures")]),
         .target(name: "CNamespace", path: "Tests/CNamespace"),
         .testTarget(
             name: "ReachabilityTests",
-            dependencies: ["Netlink", "Reachability", "ReachabilityTestKit", "CNamespace"],
-            exclude: ["Replay/Fixtures"]
-        ),
+            dependencies: ["CNetlink", "CNamespace", "Netlink", "Reachability", "ReachabilityTestKit"],
+            resources: [.copy("Fixtures")]),
+        .testTarget(name: "HostTests", dependencies: ["Reachability", "ReachabilityTestKit"]),
+        .executableTarget(
+            name: "policy-helper", dependencies: ["DownloadPolicy", "Reachability"], path: "Tests/PolicyHelper"),
+        .testTarget(
+            name: "DownloadPolicyTests", dependencies: ["DownloadPolicy", "Reachability", "policy-helper"]),
+        .executableTarget(
+            name: "CacheTortureChild", dependencies: ["ResourceLoader"], path: "Tests/CacheTortureChild"),
+        .executableTarget(
+            name: "TransferBenchmark", dependencies: ["ResourceLoader"], path: "Tests/TransferBenchmark"),
+        .testTarget(name: "ResourceLoaderTests", dependencies: ["ResourceLoader", "CacheTortureChild"]),
+        .testTarget(
+            name: "AFNetworkReachabilityTests",
+            dependencies: ["AFNetworkReachability", "Reachability", "ReachabilityTestKit"]),
+        .testTarget(
+            name: "NetworkTests",
+            dependencies: ["AFNetworkReachability", "Network", "Reachability", "ReachabilityTestKit", "Snippets"]),
+        // Sources in the style of those that were written for Apple's platforms, in the language mode most of them were written in.
+        .target(
+            name: "Snippets", dependencies: ["Network", "AFNetworkReachability"], path: "Tests/Snippets",
+            swiftSettings: [.swiftLanguageMode(.v5)]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -155,6 +155,7 @@ extension NetworkPath.OfflineReason {
         case .noAddress: "no address"
         case .noRoute: "no route"
         case .unreachableRoute: "the routing table says unreachable"
+        case .unresolvedName: "the name has no address"
         }
     }
 }

@@ -138,6 +138,8 @@ struct RequestSocket: ~Copyable {
             header.rtm_family = UInt8(query.destination.family == .ipv4 ? AF_INET : AF_INET6)
             header.rtm_dst_len = UInt8(query.destination.bitWidth)
             header.rtm_flags = query.matchesEntry ? UInt32(RTM_F_FIB_MATCH) : 0
+            // Without this, IPv4 says that every answer came from the main table. IPv6 always names it, and refuses the flag.
+            if query.destination.family == .ipv4 { header.rtm_flags |= UInt32(RTM_F_LOOKUP_TABLE) }
             var request = try MessageBuilder(.lookUpRoute, type: CInt(RTM_GETROUTE), flags: 0, header: header)
             try request.put(UInt16(RTA_DST.rawValue), query.destination.bytes)
             if let link = query.link { try request.put(UInt16(RTA_OIF.rawValue), UInt32(bitPattern: link)) }

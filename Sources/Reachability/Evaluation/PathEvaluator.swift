@@ -91,8 +91,11 @@ struct PathEvaluator {
             }
             return
         }
-        // Without RTA_PREFSRC the kernel found no address to send from. A link-local one reaches nobody beyond the link.
-        guard let source = way.source, !source.isUnspecified, !source.isLinkLocal || destination.isLinkLocal else {
+        // Without RTA_PREFSRC the kernel found no address to send from. A link-local one reaches nobody beyond the link, and
+        // ::1, which IPv6 comes to where there is nothing else, nobody at all.
+        guard let source = way.source, !source.isUnspecified, !source.isLoopback,
+            !source.isLinkLocal || destination.isLinkLocal
+        else {
             findings.deadEnds.append(.noAddress)
             return
         }

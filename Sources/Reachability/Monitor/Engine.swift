@@ -168,6 +168,11 @@ struct Engine {
             .explanation()
     }
 
+    mutating func reach(over index: Int32) throws(NetlinkError) -> InterfaceReach {
+        let questions = Questions(everywhere, state, isThorough: true)
+        return InterfaceReach(index, state: state, lookups: Lookups(questions, try ask(questions.queries)))
+    }
+
     private var everywhere: Destination { .anywhere(probes: configuration.probes) }
 
     private mutating func ask(_ queries: [RouteQuery]) throws(NetlinkError) -> [RouteAnswer] {

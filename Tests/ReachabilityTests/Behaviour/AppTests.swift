@@ -17,18 +17,3 @@ struct AppTests {
         #expect(watcher.statuses == [.offline, .wifi, .offline])
     }
 }
-
-@Suite("The same on both kernels", .timeLimit(.minutes(1)))
-struct SharedTests {
-    @Test(arguments: Bench.all) func reportsOfflineWhenTheCarrierGoes(_ kind: Bench) async throws {
-        let bench = try kind.make()
-        try bench.uplink("eth0", 1)
-        var watcher = try Watcher(bench.makeMonitor())
-        try await watcher.expect(.wired, over: "eth0")
-        try bench.carrier("eth0", false)
-        try await watcher.expect(.offline, .noCarrier)
-        try bench.carrier("eth0", true)
-        try await watcher.expect(.wired)
-        #expect(watcher.statuses == [.wired, .offline, .wired])
-    }
-}
