@@ -37,7 +37,7 @@ let package = Package(
         .testTarget(
             name: "ReachabilityTests",
             dependencies: ["CNetlink", "CNamespace", "Netlink", "Reachability", "ReachabilityTestKit"],
-            resources: [.copy("Fixtures")]),
+            exclude: ["Replay/Fixtures"]),
         .testTarget(name: "HostTests", dependencies: ["Reachability", "ReachabilityTestKit"]),
         .executableTarget(
             name: "policy-helper", dependencies: ["DownloadPolicy", "Reachability"], path: "Tests/PolicyHelper"),

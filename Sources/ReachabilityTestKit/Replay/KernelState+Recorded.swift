@@ -52,7 +52,9 @@ extension KernelState {
         place(device)
         if before?.isUp == true, !isUp { loseRoutes(over: link.index, for: .down) }
         if before?.carrier == true, !hasCarrier { loseNexthops(over: link.index) }
-        if before?.isUp == false, isUp { reviveLegs(over: link.index) }
+        if before?.isUp == false, isUp {
+            for family in IPAddress.Family.allCases { reviveLegs(over: link.index, family) }
+        }
     }
 
     private mutating func setMode(_ mode: DeviceFacts.WirelessMode?, of index: Int32) {
