@@ -19,13 +19,10 @@ struct Replay {
     private(set) var path: NetworkPath
 
     init(_ scenario: String, kernel: String) throws {
-        // Beside the source rather than in a bundle: a file of another module is no resource of the tests.
-        let fixtures = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Fixtures/\(kernel)")
-        let file = try Data(contentsOf: fixtures.appending(path: "\(scenario).pcap"))
         var player = RecordingPlayer()
         var monitor = try SteppedMonitor(feed: player.kernel)
         path = monitor.path
-        for datagram in try PcapFile.content(of: Array(file)).datagrams {
+        for datagram in try Self.datagrams(scenario, kernel: kernel) {
             datagram.forEachMessage { message in
                 guard datagram.family == .program, case .remark(let remark) = RecordingNote(message: message) else {
                     return
@@ -38,6 +35,13 @@ struct Replay {
             if !steps.isEmpty { steps[steps.count - 1].paths.append(path) }
         }
         statistics = monitor.statistics
+    }
+
+    /// The recording. It is read where it lies, beside this file.
+    static func datagrams(_ scenario: String, kernel: String) throws -> [RecordedDatagram] {
+        let fixtures = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Fixtures/\(kernel)")
+        let file = try Data(contentsOf: fixtures.appending(path: "\(scenario).pcap"))
+        return try PcapFile.content(of: Array(file)).datagrams
     }
 
     /// What is reported in the steps that report something, a line each.

@@ -1,4 +1,5 @@
 import Netlink
+import ReachabilityTestKit
 import Testing
 
 @testable import Reachability
@@ -16,6 +17,27 @@ import Testing
     @Test(arguments: ["6.1", "6.12"]) func wirelessEventsWithStaleFlagsChangeNothing(kernel: String) throws {
         let replay = try Replay("wifi", kernel: kernel)
         #expect(replay.statistics.irrelevantMessages > 30)
+    }
+
+    /// Bytes changed at random, the same ones each time: nothing of it is more than another state of affairs.
+    @Test func damagedMessagesAreNoReasonToStumble() throws {
+        var random: UInt64 = 42
+        func next(below bound: Int) -> Int {
+            random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return Int(random >> 33) % bound
+        }
+        for scenario in ["routes", "virtual", "pppoe"] {
+            var player = RecordingPlayer()
+            var monitor = try SteppedMonitor(feed: player.kernel)
+            for var datagram in try Replay.datagrams(scenario, kernel: "6.1") where !datagram.bytes.isEmpty {
+                for _ in 0..<3 {
+                    datagram.bytes[next(below: datagram.bytes.count)] = UInt8(next(below: 256))
+                    player.play(datagram)
+                    _ = monitor.step()
+                }
+            }
+            #expect(monitor.statistics.evaluations > 0)
+        }
     }
 
     @Test(arguments: [
