@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import ResourceLoader
 
-@Suite(.timeLimit(.minutes(10))) struct CacheChangesTests {
+@Suite(.takingTurns, .timeLimit(.minutes(10))) struct CacheChangesTests {
     let key = CacheKey("cat")
     let variants: [CacheVariant] = [.original, .thumbnail]
 

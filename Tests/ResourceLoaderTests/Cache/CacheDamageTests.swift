@@ -1,9 +1,10 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import ResourceLoader
 
-@Suite struct CacheDamageTests {
+@Suite(.takingTurns) struct CacheDamageTests {
     let key = CacheKey("cat")
 
     /// A folder with twenty bodies that carry their digests, nobody having it open.

@@ -1,11 +1,12 @@
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import ResourceLoader
 
 /// Each fault of the server, with the class and outcome of the tables.
-@Suite("A server that")
+@Suite("A server that", .takingTurns)
 struct TransfersFaultTests {
     private static let body = pattern(4096)
 

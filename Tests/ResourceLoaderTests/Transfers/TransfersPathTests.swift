@@ -1,10 +1,11 @@
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import ResourceLoader
 
-@Suite("A running transfer, when the path changes,")
+@Suite("A running transfer, when the path changes,", .takingTurns)
 struct TransfersPathTests {
     private static let body = pattern(1_000_000)
     private static let wifi = TransferPath(isOnline: true, link: .wifi, route: "wifi")

@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import ResourceLoader
 
-@Suite("A complete body")
+@Suite("A complete body", .takingTurns)
 struct TransfersSinkTests {
     private func failure(
         _ bytes: [UInt8], length: Int64? = nil, digest: [UInt8]? = nil, expects: ExpectedBody = .anything,
