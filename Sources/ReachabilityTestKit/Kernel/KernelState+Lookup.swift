@@ -33,7 +33,7 @@ extension KernelState {
 
     /// Asks the tables that the rules name, one after the other.
     ///
-    /// - Parameter scope: IPv4 leaves routes of a wider scope out.
+    /// - Parameter scope: `link` where the link to a gateway is looked for: IPv4 leaves routes of a wider scope out.
     func match(_ query: RouteQuery, within scope: TableEntry.Scope = .universe) -> Match {
         for rule in rules[query.destination.family, default: []] where rule.applies(to: query) {
             switch rule.action {
@@ -62,7 +62,9 @@ extension KernelState {
                     // IPv4 refuses whatever link is asked for. In IPv6 such routes are routes over the loopback link.
                     let isAskedElsewhere = query.link != nil && !entry.legs.contains { $0.link == query.link }
                     if entry.family == .ipv6, entry.nexthop == nil, isAskedElsewhere { continue }
-                    return error == EAGAIN ? nil : .refused(error)
+                    // Where IPv6 looks for the link to a gateway, throw is a refusal like the others.
+                    let asksNextRule = error == EAGAIN && (entry.family == .ipv4 || scope == .universe)
+                    return asksNextRule ? nil : .refused(error)
                 }
                 let legs = entry.legs.filter { !$0.isDead && (query.link == nil || $0.link == query.link) }
                 if let leg = choose(legs, for: query.destination) { return .found(entry, leg) }

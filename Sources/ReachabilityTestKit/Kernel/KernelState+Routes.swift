@@ -202,8 +202,9 @@ extension KernelState {
             pattern.nexthop == nil || entry.nexthop == pattern.nexthop
         else { return false }
         if pattern.link == nil, pattern.gateway == nil { return true }
-        if entry.family == .ipv6, entry.nexthop != nil { return true }
-        let legs = entry.family == .ipv4 && entry.nexthop == nil ? Array(entry.legs.prefix(1)) : entry.legs
+        // Of routes through nexthop objects, IPv4 finds none by its legs, and IPv6 does not look at them.
+        if entry.nexthop != nil { return entry.family == .ipv6 }
+        let legs = entry.family == .ipv4 ? Array(entry.legs.prefix(1)) : entry.legs
         return legs.contains { leg in
             (pattern.link == nil || leg.link == pattern.link)
                 && (pattern.gateway == nil || leg.gateway == pattern.gateway)

@@ -10,7 +10,9 @@ import Testing
     .enabled(if: LiveBench.isPossible || LiveBench.isRequired, "needs root and iproute2"),
     .timeLimit(.minutes(5)))
 struct DifferentialTests {
-    @Test(arguments: UInt64(1)...8) func answersEveryLookupAsTheKernelDoes(_ seed: UInt64) throws {
+    @Test(arguments: [1, 2, 3, 4, 5, 103, 137, 154] as [UInt64]) func answersEveryLookupAsTheKernelDoes(_ seed: UInt64)
+        throws
+    {
         let simulated = SimulatedBench()
         let live = try LiveBench()
         for bench in [simulated, live] as [any TestBench] {
