@@ -96,7 +96,8 @@ public final class NWPathMonitor: Sendable {
             state.withLock { state in
                 if state.isCancelled { return }
                 state.handler = newValue
-                if newValue != nil, let last = state.last, last.number > state.delivered { send(last, state) }
+                // One that a handler has had already goes no further than the queue.
+                if newValue != nil, let last = state.last { send(last, state) }
             }
         }
     }

@@ -194,6 +194,16 @@ private struct Bench {
         #expect(await late.next() == nil)
     }
 
+    @Test func deliversNothingAfterCancelNotEvenWhatWasThereAlready() async throws {
+        let bench = Bench()
+        bench.start()
+        _ = try await bench.next()
+        // An iteration of a monitor that has a path already begins with it.
+        var paths = bench.monitor.makeAsyncIterator()
+        bench.monitor.cancel()
+        #expect(await paths.next() == nil)
+    }
+
     @Test func keepsAMonitorAliveThatIsOnlyIterated() async throws {
         let kernel = SimulatedKernel()
         var count = 0
