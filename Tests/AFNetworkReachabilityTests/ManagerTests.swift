@@ -3,6 +3,7 @@ import Foundation
 import Reachability
 import ReachabilityTestKit
 import Synchronization
+import TestSupport
 import Testing
 
 /// What a program notices of a manager, in order.
@@ -81,7 +82,7 @@ private final class Bench {
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct ManagerTests {
+@Suite(.takingTurns, .timeLimit(.minutes(10))) struct ManagerTests {
     @Test func hasTheOriginalsNamesAndValues() {
         #expect(AFNetworkReachabilityStatus.unknown.rawValue == -1)
         #expect(AFNetworkReachabilityStatus.notReachable.rawValue == 0)
@@ -301,7 +302,7 @@ private final class Bench {
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct DestinationTests {
+@Suite(.takingTurns, .timeLimit(.minutes(10))) struct DestinationTests {
     /// The first status that a manager delivers on a machine whose Wi-Fi leads everywhere but to 192.0.2.0/24.
     private func firstStatus(
         _ make: (ReachabilityMonitor) -> AFNetworkReachabilityManager

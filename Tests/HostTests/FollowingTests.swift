@@ -1,8 +1,9 @@
 import Reachability
 import ReachabilityTestKit
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct FollowingTests {
+@Suite(.takingTurns, .timeLimit(.minutes(10))) struct FollowingTests {
     @Test func saysWhyTheKernelCannotBeAskedAndTriesAgain() async throws {
         let kernel = SimulatedKernel()
         kernel.fail(.openSocket, with: 1)

@@ -1,9 +1,10 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Reachability
 
-@Suite struct HostNameTests {
+@Suite(.takingTurns) struct HostNameTests {
     @Test(arguments: ["127.0.0.1", "::1", "2001:db8::1"]) func takesLiteralAddressesForWhatTheyAre(_ text: String)
         throws
     {

@@ -1,8 +1,9 @@
 import Reachability
 import ReachabilityTestKit
+import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct HostPathTests {
+@Suite(.takingTurns, .timeLimit(.minutes(10))) struct HostPathTests {
     private let kernel = SimulatedKernel()
     private let resolver = FakeResolver()
     private let clock = ManualClock()

@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import Reachability
 
-@Suite struct HostTrackerTests {
+@Suite(.takingTurns) struct HostTrackerTests {
     private let one = IPAddress(10, 0, 0, 1)
     private let two = IPAddress(10, 0, 0, 2)
     private let online = NetworkPath(status: .wifi)

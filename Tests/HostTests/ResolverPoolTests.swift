@@ -1,6 +1,7 @@
 import Foundation
 import Reachability
 import Synchronization
+import TestSupport
 import Testing
 
 /// A lookup that hangs until it is let go.
@@ -28,7 +29,7 @@ private final class Hang: Sendable {
     func letGo(_ name: String) { gate(name).signal() }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct ResolverPoolTests {
+@Suite(.takingTurns, .timeLimit(.minutes(10))) struct ResolverPoolTests {
     @Test func neverHasMoreThreadsThanItsLimit() async {
         let hang = Hang()
         let pool = ResolverPool(limit: 3, lookUp: hang.lookUp)

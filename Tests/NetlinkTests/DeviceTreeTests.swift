@@ -1,10 +1,11 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Netlink
 
 /// What the device files say, from files that a test has written.
-@Suite struct DeviceTreeTests {
+@Suite(.takingTurns) struct DeviceTreeTests {
     /// A /sys and a /proc of its own.
     private final class Files {
         let root = FileManager.default.temporaryDirectory.appending(path: "devices-\(UUID().uuidString)")
@@ -68,7 +69,7 @@ import Testing
     }
 }
 
-@Suite struct WirelessSocketTests {
+@Suite(.takingTurns) struct WirelessSocketTests {
     @Test func loopbackIsNoRadioWhetherThereAreRadiosOrNot() throws {
         var socket = try WirelessSocket()
         let loopback = LinkMessage(index: 1, name: "lo", hardwareType: ARPHRD.loopback)

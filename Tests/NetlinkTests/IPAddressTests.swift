@@ -1,7 +1,8 @@
 import Netlink
+import TestSupport
 import Testing
 
-@Suite struct IPAddressTests {
+@Suite(.takingTurns) struct IPAddressTests {
     @Test(arguments: [
         ("10.1.0.2", "10.1.0.2"), ("255.255.255.255", "255.255.255.255"), ("::", "::"), ("::1", "::1"),
         ("2001:0db8:0000:0000:0000:0000:0000:0001", "2001:db8::1"), ("FE80::A", "fe80::a"),

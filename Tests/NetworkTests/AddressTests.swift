@@ -1,8 +1,9 @@
 import Foundation
 import Network
+import TestSupport
 import Testing
 
-@Suite struct AddressTests {
+@Suite(.takingTurns) struct AddressTests {
     @Test func readsAndWritesIPv4() throws {
         let address = try #require(IPv4Address("192.0.2.1"))
         #expect(address.rawValue == Data([192, 0, 2, 1]))
@@ -96,7 +97,7 @@ import Testing
     }
 }
 
-@Suite struct EndpointTests {
+@Suite(.takingTurns) struct EndpointTests {
     @Test func takesAddressesForAddressesAndAllElseForNames() {
         #expect(NWEndpoint.Host("192.0.2.1") == .ipv4(IPv4Address("192.0.2.1") ?? .any))
         #expect(NWEndpoint.Host("::1") == .ipv6(.loopback))

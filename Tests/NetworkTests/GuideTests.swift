@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// The porting guides in the README show what is compiled here, line by line.
-@Suite struct GuideTests {
+@Suite(.takingTurns) struct GuideTests {
     private static let root = URL(fileURLWithPath: #filePath).appendingPathComponent("../../..").standardized
     private static let guides =
         (try? String(contentsOf: root.appendingPathComponent("README.md"), encoding: .utf8)) ?? ""

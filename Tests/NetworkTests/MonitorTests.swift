@@ -1,6 +1,7 @@
 import Network
 import Reachability
 import ReachabilityTestKit
+import TestSupport
 import Testing
 
 /// A simulated machine with Apple's monitor on it.
@@ -50,7 +51,7 @@ private struct Bench {
     }
 }
 
-@Suite(.timeLimit(.minutes(1))) struct MonitorTests {
+@Suite(.takingTurns, .timeLimit(.minutes(10))) struct MonitorTests {
     @Test func callsTheHandlerOnTheQueueWithThePresentPathThenWithEveryChange() async throws {
         let bench = Bench()
         let key = DispatchSpecificKey<Bool>()

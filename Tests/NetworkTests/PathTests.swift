@@ -1,10 +1,11 @@
 import Network
 import Reachability
 import ReachabilityTestKit
+import TestSupport
 import Testing
 
 /// What the three kinds of monitors say of a simulated machine.
-@Suite struct PathTests {
+@Suite(.takingTurns) struct PathTests {
     private let kernel = SimulatedKernel()
 
     private func path() -> NWPath { NWPathMonitor(monitor: kernel.makeMonitor()).currentPath }

@@ -4,10 +4,11 @@ import Network
 import Reachability
 import ReachabilityTestKit
 import Snippets
+import TestSupport
 import Testing
 
 /// Sources in the style of those written for Apple's platforms do on a simulated Linux what they do there.
-@Suite(.timeLimit(.minutes(1))) struct SnippetTests {
+@Suite(.takingTurns, .timeLimit(.minutes(10))) struct SnippetTests {
     private let kernel = SimulatedKernel()
 
     private func makeMonitor() -> NWPathMonitor { NWPathMonitor(monitor: kernel.makeMonitor()) }

@@ -1,8 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// Connections are not to be had, and programs have to learn that from the compiler.
-@Suite struct UnavailableTests {
+@Suite(.takingTurns) struct UnavailableTests {
     /// What the compiler says about a source; `nil` where it can't be asked.
     private static func diagnose(_ source: String) throws -> String? {
         // Tests run in .build/<triple>/<configuration>, next to the modules.

@@ -1,10 +1,11 @@
 import CNetlink
 import Glibc
 import Netlink
+import TestSupport
 import Testing
 
 /// The filter runs in the kernel, on a pair of local sockets, which takes no privilege; next to it a plain predicate.
-@Suite struct DoorbellFilterTests {
+@Suite(.takingTurns) struct DoorbellFilterTests {
     private static let probes = ["8.8.8.8", "198.41.0.4", "2001:503:ba3e::2:30", "2801:1b8:10::b"]
         .compactMap(IPAddress.init)
 

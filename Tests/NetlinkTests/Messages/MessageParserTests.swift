@@ -1,8 +1,9 @@
 import CNetlink
 import Netlink
+import TestSupport
 import Testing
 
-@Suite struct MessageParserTests {
+@Suite(.takingTurns) struct MessageParserTests {
     // MARK: Links
 
     private func link(type: Int = Int(RTM_NEWLINK), family: UInt8 = 0, flags: UInt32 = 0x1_1043) -> MessageBytes {
@@ -224,7 +225,7 @@ import Testing
 }
 
 /// Whatever comes, the parser does not trap, and reads nothing beyond the message.
-@Suite struct ParserFuzzTests {
+@Suite(.takingTurns) struct ParserFuzzTests {
     @Test(arguments: RecordedMessage.files) func aMessageCutShortAnywhereIsNoMessage(_ file: String) throws {
         for message in try RecordedMessage.all(in: file).prefix(15) {
             for length in 16..<message.bytes.count {

@@ -1,9 +1,10 @@
 import CNetlink
 import Netlink
+import TestSupport
 import Testing
 
 /// The parser against another reader of the same messages.
-@Suite struct RecordedMessageTests {
+@Suite(.takingTurns) struct RecordedMessageTests {
     @Test(arguments: RecordedMessage.files) func noMessageOfTheKernelIsMalformed(_ file: String) throws {
         let messages = try RecordedMessage.all(in: file)
         #expect(messages.count > 40)

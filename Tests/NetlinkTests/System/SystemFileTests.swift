@@ -1,9 +1,10 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Netlink
 
-@Suite struct SystemFileTests {
+@Suite(.takingTurns) struct SystemFileTests {
     @Test func nameserversAreReadAsTheResolverReadsThem() {
         let text = """
             # made by hand
@@ -71,7 +72,7 @@ import Testing
     }
 }
 
-@Suite struct NetlinkErrorTests {
+@Suite(.takingTurns) struct NetlinkErrorTests {
     @Test(arguments: [
         (EMFILE, "ulimit -n"), (ENFILE, "this system"), (EPERM, "AF_NETLINK"), (EACCES, "AF_NETLINK"),
         (EAFNOSUPPORT, "no rtnetlink"), (ENOMEM, "memory"), (EAGAIN, "ulimit -u"), (EIO, "try again"),

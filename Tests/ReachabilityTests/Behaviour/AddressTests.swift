@@ -1,7 +1,8 @@
 import Reachability
+import TestSupport
 import Testing
 
-@Suite("Addresses, on both kernels", .timeLimit(.minutes(5)))
+@Suite("Addresses, on both kernels", .takingTurns, .timeLimit(.minutes(10)))
 struct AddressTests {
     @Test(arguments: Bench.all) func theLastAddressTakesTheDefaultRouteAlong(_ kind: Bench) async throws {
         let bench = try kind.make()

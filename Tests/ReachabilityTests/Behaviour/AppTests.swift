@@ -1,8 +1,9 @@
 import Reachability
 import ReachabilityTestKit
+import TestSupport
 import Testing
 
-@Suite("An app's own test", .timeLimit(.minutes(5)))
+@Suite("An app's own test", .takingTurns, .timeLimit(.minutes(10)))
 struct AppTests {
     @Test func drivesTheKernelInFiveLines() async throws {
         let kernel = SimulatedKernel()

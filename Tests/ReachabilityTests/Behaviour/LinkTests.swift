@@ -1,7 +1,8 @@
 import Reachability
+import TestSupport
 import Testing
 
-@Suite("Links, on both kernels", .timeLimit(.minutes(5)))
+@Suite("Links, on both kernels", .takingTurns, .timeLimit(.minutes(10)))
 struct LinkTests {
     @Test(arguments: Bench.all) func aMachineWithNothingButLoopbackIsOfflineFromTheFirstWord(_ kind: Bench) async throws
     {

@@ -1,7 +1,8 @@
 import Reachability
+import TestSupport
 import Testing
 
-@Suite("What can happen to messages, on both kernels", .timeLimit(.minutes(5)))
+@Suite("What can happen to messages, on both kernels", .takingTurns, .timeLimit(.minutes(10)))
 struct MessageTests {
     @Test(arguments: Bench.all) func anOverrunIsMadeGoodByASnapshot(_ kind: Bench) async throws {
         let bench = try kind.make()

@@ -1,7 +1,8 @@
 import Reachability
+import TestSupport
 import Testing
 
-@Suite("Routes, on both kernels", .timeLimit(.minutes(5)))
+@Suite("Routes, on both kernels", .takingTurns, .timeLimit(.minutes(10)))
 struct RouteTests {
     @Test(arguments: Bench.all) func aReplacedDefaultRouteShowsNoOffline(_ kind: Bench) async throws {
         let bench = try kind.make()

@@ -1,9 +1,10 @@
 import Reachability
 import ReachabilityTestKit
+import TestSupport
 import Testing
 
 /// What no test machine has in it: radios, modems, bonds. The facts are those that were recorded from real ones.
-@Suite("Hardware, simulated", .timeLimit(.minutes(5)))
+@Suite("Hardware, simulated", .takingTurns, .timeLimit(.minutes(10)))
 struct SimulatedHardwareTests {
     private let kernel = SimulatedKernel()
 

@@ -1,7 +1,8 @@
 import Reachability
+import TestSupport
 import Testing
 
-@Suite("What is stacked on what, on both kernels", .timeLimit(.minutes(5)))
+@Suite("What is stacked on what, on both kernels", .takingTurns, .timeLimit(.minutes(10)))
 struct StackTests {
     @Test(arguments: Bench.all) func aBridgeThatTakesTheUplinkOver(_ kind: Bench) async throws {
         let bench = try kind.make()

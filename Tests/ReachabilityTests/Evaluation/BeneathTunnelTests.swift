@@ -1,9 +1,10 @@
 import Reachability
 import ReachabilityTestKit
+import TestSupport
 import Testing
 
 /// What carries a tunnel's packets, and why nothing does.
-@Suite("Beneath a tunnel", .timeLimit(.minutes(1)))
+@Suite("Beneath a tunnel", .takingTurns, .timeLimit(.minutes(10)))
 struct BeneathTunnelTests {
     private let kernel = SimulatedKernel()
 

@@ -1,9 +1,10 @@
 import Reachability
 import ReachabilityTestKit
+import TestSupport
 import Testing
 
 /// Links over which nothing gets out, whatever the routes say.
-@Suite("No way out", .timeLimit(.minutes(1)))
+@Suite("No way out", .takingTurns, .timeLimit(.minutes(10)))
 struct NoWayOutTests {
     private let kernel = SimulatedKernel()
 

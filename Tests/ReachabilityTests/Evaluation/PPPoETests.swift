@@ -1,9 +1,10 @@
 import Reachability
 import ReachabilityTestKit
+import TestSupport
 import Testing
 
 /// PPP over Ethernet.
-@Suite("PPPoE", .timeLimit(.minutes(1)))
+@Suite("PPPoE", .takingTurns, .timeLimit(.minutes(10)))
 struct PPPoETests {
     private let kernel = SimulatedKernel()
 

@@ -1,10 +1,11 @@
 import Glibc
 import Netlink
+import TestSupport
 import Testing
 
 /// What the kernel says, and what it leaves unsaid: the ground that the monitor stands on. IPv4 routes go without a word in more
 /// ways than with one, so the monitor asks instead of keeping a table.
-@Suite("What the kernel says and leaves unsaid, on both kernels", .timeLimit(.minutes(5)))
+@Suite("What the kernel says and leaves unsaid, on both kernels", .takingTurns, .timeLimit(.minutes(10)))
 struct KernelFactsTests {
     private static let nowhere = RouteAnswer.refused(errno: ENETUNREACH)
 

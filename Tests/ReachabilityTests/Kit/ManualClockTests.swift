@@ -1,7 +1,8 @@
 import ReachabilityTestKit
+import TestSupport
 import Testing
 
-@Suite("The manual clock", .timeLimit(.minutes(5)))
+@Suite("The manual clock", .takingTurns, .timeLimit(.minutes(10)))
 struct ManualClockTests {
     private let clock = ManualClock()
 

@@ -2,9 +2,10 @@ import Glibc
 import Netlink
 import Reachability
 import ReachabilityTestKit
+import TestSupport
 import Testing
 
-@Suite("The simulated kernel itself", .timeLimit(.minutes(5)))
+@Suite("The simulated kernel itself", .takingTurns, .timeLimit(.minutes(10)))
 struct SimulatedKernelTests {
     private let kernel = SimulatedKernel()
 

@@ -2,10 +2,11 @@ import Netlink
 import Reachability
 import ReachabilityTestKit
 import Synchronization
+import TestSupport
 import Testing
 
 /// What an event costs, counted in questions to the kernel, not in time.
-@Suite("What an event costs", .timeLimit(.minutes(5)))
+@Suite("What an event costs", .takingTurns, .timeLimit(.minutes(10)))
 struct CostTests {
     /// The most that an evaluation takes with one link: four probes, and of each the way, the entry, and the entry over that link.
     private static let evaluation = 12

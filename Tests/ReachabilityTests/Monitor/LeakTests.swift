@@ -3,10 +3,11 @@ import Glibc
 import Netlink
 import Reachability
 import ReachabilityTestKit
+import TestSupport
 import Testing
 
 /// In a process of its own, so that nobody else opens and closes anything.
-@Suite("What a thousand starts leave behind", .serialized, .timeLimit(.minutes(5)))
+@Suite("What a thousand starts leave behind", .takingTurns, .serialized, .timeLimit(.minutes(10)))
 struct LeakTests {
     @Test func descriptorsThreadsAndMemoryAreFlatOnTheSimulatedKernel() async {
         await #expect(processExitsWith: .success) {

@@ -3,9 +3,10 @@ import Netlink
 import Reachability
 import ReachabilityTestKit
 import Synchronization
+import TestSupport
 import Testing
 
-@Suite("Those who listen", .timeLimit(.minutes(5)))
+@Suite("Those who listen", .takingTurns, .timeLimit(.minutes(10)))
 struct SubscriberTests {
     private let kernel = SimulatedKernel()
     private let online = SimulatedKernel.Route("default", via: "10.1.0.1")

@@ -1,9 +1,10 @@
 import Glibc
 import Reachability
 import ReachabilityTestKit
+import TestSupport
 import Testing
 
-@Suite("When the kernel can't be talked to, or not well", .timeLimit(.minutes(5)))
+@Suite("When the kernel can't be talked to, or not well", .takingTurns, .timeLimit(.minutes(10)))
 struct TroubleTests {
     private func online() throws -> SimulatedKernel {
         let kernel = SimulatedKernel()

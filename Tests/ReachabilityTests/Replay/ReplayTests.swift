@@ -1,11 +1,12 @@
 import Netlink
 import ReachabilityTestKit
+import TestSupport
 import Testing
 
 @testable import Reachability
 
 /// What the monitor makes of all that two real kernels said, recorded in a virtual machine: see Fixtures/README.md.
-@Suite struct ReplayTests {
+@Suite(.takingTurns) struct ReplayTests {
     @Test(arguments: expectations.keys.sorted(), ["6.1", "6.12"])
     func reportsEachStepOfARecordedScenario(_ scenario: String, kernel: String) throws {
         let replay = try Replay(scenario, kernel: kernel)
