@@ -44,7 +44,7 @@ saw "wifi*"
 
 say "the access point throws the station out; it joins again"
 in_ns ap hostapd_cli -p /run/hostapd -i wlan2 deauthenticate "$(cat /sys/class/net/lan7/address)" >/dev/null
-expect offline
+passed offline
 expect -t 20 wifi
 saw "wifi offline:* wifi"
 
