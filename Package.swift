@@ -29,31 +29,36 @@ let package = Package(
         .target(name: "Network", dependencies: ["Reachability"]),
 
         .executableTarget(
-            name: "reach", dependencies: ["Netlink", "Reachability", "ReachabilityTestKit"], path: "Examples/reach"),
+            name: "reach", dependencies: ["DownloadPolicy", "Netlink", "Reachability", "ReachabilityTestKit"],
+            path: "Examples/reach"),
 
+        .target(name: "TestSupport", path: "Tests/TestSupport"),
         .testTarget(
-            name: "NetlinkTests", dependencies: ["CNetlink", "Netlink"], resources: [.copy("Fixtures")]),
+            name: "NetlinkTests", dependencies: ["CNetlink", "Netlink", "TestSupport"], resources: [.copy("Fixtures")]),
         .target(name: "CNamespace", path: "Tests/CNamespace"),
         .testTarget(
             name: "ReachabilityTests",
-            dependencies: ["CNetlink", "CNamespace", "Netlink", "Reachability", "ReachabilityTestKit"],
+            dependencies: ["CNamespace", "CNetlink", "Netlink", "Reachability", "ReachabilityTestKit", "TestSupport"],
             exclude: ["Replay/Fixtures"]),
-        .testTarget(name: "HostTests", dependencies: ["Reachability", "ReachabilityTestKit"]),
+        .testTarget(name: "HostTests", dependencies: ["Reachability", "ReachabilityTestKit", "TestSupport"]),
         .executableTarget(
             name: "policy-helper", dependencies: ["DownloadPolicy", "Reachability"], path: "Tests/PolicyHelper"),
         .testTarget(
-            name: "DownloadPolicyTests", dependencies: ["DownloadPolicy", "Reachability", "policy-helper"]),
+            name: "DownloadPolicyTests",
+            dependencies: ["DownloadPolicy", "policy-helper", "Reachability", "TestSupport"]),
         .executableTarget(
             name: "CacheTortureChild", dependencies: ["ResourceLoader"], path: "Tests/CacheTortureChild"),
         .executableTarget(
             name: "TransferBenchmark", dependencies: ["ResourceLoader"], path: "Tests/TransferBenchmark"),
-        .testTarget(name: "ResourceLoaderTests", dependencies: ["ResourceLoader", "CacheTortureChild"]),
+        .testTarget(name: "ResourceLoaderTests", dependencies: ["CacheTortureChild", "ResourceLoader", "TestSupport"]),
         .testTarget(
             name: "AFNetworkReachabilityTests",
-            dependencies: ["AFNetworkReachability", "Reachability", "ReachabilityTestKit"]),
+            dependencies: ["AFNetworkReachability", "Reachability", "ReachabilityTestKit", "TestSupport"]),
         .testTarget(
             name: "NetworkTests",
-            dependencies: ["AFNetworkReachability", "Network", "Reachability", "ReachabilityTestKit", "Snippets"]),
+            dependencies: [
+                "AFNetworkReachability", "Network", "Reachability", "ReachabilityTestKit", "Snippets", "TestSupport",
+            ]),
         // Sources in the style of those that were written for Apple's platforms, in the language mode most of them were written in.
         .target(
             name: "Snippets", dependencies: ["Network", "AFNetworkReachability"], path: "Tests/Snippets",

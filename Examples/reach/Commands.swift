@@ -9,13 +9,14 @@ extension Invocation {
         case .status(let json): try status(json ? .json : .table())
         case .wait(let statuses, let timeout): wait(for: statuses, timeout)
         case .explain(let address): Standard.print("\(try monitor().explanation(of: address))\n")
+        case .policy(let question, let json, let isWatching): try policy(question, json: json, isWatching: isWatching)
         case .record(let file): try record(to: file)
         case .replay(let file, let json): try replay(file, json ? .json : .table())
         case .help: Standard.print(Self.help + "\n")
         }
     }
 
-    private func monitor() -> ReachabilityMonitor { ReachabilityMonitor(configuration: configuration) }
+    func monitor() -> ReachabilityMonitor { ReachabilityMonitor(configuration: configuration) }
 
     private func watch(_ format: PathFormat, _ settling: Duration?) throws {
         let monitor = monitor()

@@ -15,6 +15,7 @@ struct Invocation {
         case status(json: Bool)
         case wait(for: Set<NetworkPath.Status>, timeout: Duration?)
         case explain(IPAddress?)
+        case policy(PolicyQuestion, json: Bool, watch: Bool)
         case record(file: String)
         case replay(file: String, json: Bool)
         case help
@@ -78,6 +79,20 @@ struct Invocation {
                 }
             }
             command = .explain(address)
+        case "policy":
+            var question = PolicyQuestion()
+            var json = false
+            var watch = false
+            while let word = words.next() {
+                switch word {
+                case "--json": json = true
+                case "--watch": watch = true
+                case "--type": rules.append(try words.rule(after: word))
+                default:
+                    guard try question.take(word, &words) else { throw Self.unknown(word, PolicyQuestion.usage) }
+                }
+            }
+            command = .policy(question, json: json, watch: watch)
         case "record":
             command = .record(file: try words.file("reach record FILE"))
         case "replay":
@@ -102,10 +117,10 @@ struct Invocation {
         configuration = ReachabilityMonitor.Configuration(rules: rules)
     }
 
-    private static let synopsis = "usage: reach watch | status | wait | explain | record | replay | help"
+    private static let synopsis = "usage: reach watch | status | wait | explain | policy | record | replay | help"
     private static let replayUsage = "reach replay FILE [--json] [--type PATTERN=TYPE]"
 
-    fileprivate static func unknown(_ word: String, _ usage: String) -> UsageError {
+    static func unknown(_ word: String, _ usage: String) -> UsageError {
         let kind = word.hasPrefix("-") ? "unknown option" : "unexpected argument"
         return UsageError(problem: "\(kind) '\(word)'", usage: "usage: \(usage)")
     }
@@ -118,6 +133,7 @@ struct Invocation {
           reach wait [--for wifi,wired] [--timeout S]
                                                  until it holds; exit status 0, or 1 at the timeout
           reach explain [ADDRESS]                the chain of evidence: lookup, link, address, kind, cost
+          reach policy [--watch] [--json]        which quality of a made-up picture to show and fetch now, and why
           reach record FILE                      what the kernel says, until interrupted, for bug reports
           reach replay FILE [--json]             what `watch` would have reported of a recording
           reach help
@@ -127,6 +143,15 @@ struct Invocation {
           --settle MS           report a change once it has held for so long; costlier ones at once
           --for LIST            of wifi, wwan, wired, other, offline; any way out where it is left out
 
+        The picture of `reach policy` has a thumbnail and an original:
+          --cached LIST         what the cache has of it: thumbnail, original, each with =stale if it is old
+          --size LIST           thumbnail=40kB,original=4MB, which is what it has if nothing is said
+          --trigger WHY         prefetch, visible (if nothing is said), user, user=original
+          --prefer MODE         automatic (if nothing is said), alwaysOriginal, lowest, cachedOnly
+          --allow-roaming       roaming costs are accepted
+          --budget SIZE         what remains of the data budget
+          --throughput SIZE     measured, a second
+
         A recording is a pcap file that tshark opens (link type 253). It holds the names and hardware addresses of all
         interfaces, this machine's IP addresses, all routes with their gateways, the name servers, and the names of
         Wi-Fi networks joined meanwhile: no traffic, no keys, no addresses that were talked to.
@@ -134,65 +159,4 @@ struct Invocation {
         Statuses: wifi, wwan (cellular, dial-up), wired, other, offline. Needs no privileges, sends no packet.
         Exit status 2: the command line is wrong. 3: the kernel can't be asked.
         """
-}
-
-/// The words of a command line, taken one by one.
-private struct Words {
-    private var words: [String]
-
-    init(_ words: some Sequence<String>) {
-        // `--option=value` is `--option value`.
-        self.words = words.flatMap { word -> [String] in
-            guard word.hasPrefix("--"), let cut = word.firstIndex(of: "=") else { return [word] }
-            return [String(word[..<cut]), String(word[word.index(after: cut)...])]
-        }
-    }
-
-    mutating func next() -> String? { words.isEmpty ? nil : words.removeFirst() }
-
-    private mutating func value(after option: String, _ what: String) throws(UsageError) -> String {
-        guard let value = next() else { throw UsageError(problem: "\(option) needs \(what)") }
-        return value
-    }
-
-    /// The one argument of a command that takes a file and nothing else.
-    mutating func file(_ usage: String) throws(UsageError) -> String {
-        guard let file = next() else { throw UsageError(problem: "no file given", usage: "usage: \(usage)") }
-        guard let surplus = file.hasPrefix("-") ? file : next() else { return file }
-        throw Invocation.unknown(surplus, usage)
-    }
-
-    mutating func duration(after option: String, unit: Duration, _ name: String) throws(UsageError) -> Duration {
-        let text = try value(after: option, "a number of \(name)")
-        // Beyond a billion the clocks' arithmetic could overflow, and nobody waits for that.
-        guard let number = Double(text), number.isFinite, (0...1e9).contains(number) else {
-            throw UsageError(
-                problem: "'\(text)' is not a number of \(name)", usage: "give \(option) a number from 0 to 1000000000")
-        }
-        return unit * number
-    }
-
-    mutating func statuses(after option: String) throws(UsageError) -> Set<NetworkPath.Status> {
-        let text = try value(after: option, "a list of statuses")
-        var statuses: Set<NetworkPath.Status> = []
-        for word in text.split(separator: ",", omittingEmptySubsequences: false) {
-            guard let status = NetworkPath.Status(rawValue: String(word)), status != .unknown else {
-                throw UsageError(
-                    problem: "'\(word)' is not a status", usage: "choose from wifi, wwan, wired, other, offline")
-            }
-            statuses.insert(status)
-        }
-        return statuses
-    }
-
-    mutating func rule(after option: String) throws(UsageError) -> InterfaceRule {
-        let text = try value(after: option, "PATTERN=TYPE")
-        let usage = "give \(option) PATTERN=TYPE with a type of wifi, wwan, wired, other"
-        guard let cut = text.lastIndex(of: "="), cut != text.startIndex else {
-            throw UsageError(problem: "'\(text)' is not PATTERN=TYPE", usage: usage)
-        }
-        let type = NetworkInterface.InterfaceType(rawValue: String(text[text.index(after: cut)...]))
-        guard let type, type != .loopback else { throw UsageError(problem: "'\(text)' has no such type", usage: usage) }
-        return InterfaceRule(String(text[..<cut]), type: type)
-    }
 }

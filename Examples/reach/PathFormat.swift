@@ -55,7 +55,7 @@ private func object(_ interface: NetworkInterface) -> JSONValue {
 }
 
 /// UTC with microseconds, as in RFC 3339.
-private func rfc3339(_ time: Timestamp) -> String {
+func rfc3339(_ time: Timestamp) -> String {
     var seconds = time_t(time.nanosecondsSinceEpoch / 1_000_000_000)
     var parts = tm()
     gmtime_r(&seconds, &parts)

@@ -16,17 +16,14 @@ private final class Bench {
     let kernel = SimulatedKernel()
     let queue = DispatchQueue(label: "deliveries")
     let manager: AFNetworkReachabilityManager
+    private let monitor: ReachabilityMonitor
     private let stream: AsyncStream<Event>
     private let sender: AsyncStream<Event>.Continuation
     private var observer: (any NSObjectProtocol)?
 
-    init(
-        _ destination: @escaping @Sendable (ReachabilityMonitor) -> any (AsyncSequence<NetworkPath, Never> & Sendable) =
-            {
-                $0
-            }
-    ) throws {
-        manager = AFNetworkReachabilityManager(monitor: kernel.makeMonitor(), destination: destination)
+    init() throws {
+        monitor = kernel.makeMonitor()
+        manager = AFNetworkReachabilityManager(monitor: monitor) { $0 }
         (stream, sender) = AsyncStream.makeStream()
         manager.completionQueue = queue
         setBlock()
@@ -51,9 +48,18 @@ private final class Bench {
         }
     }
 
-    func connect(_ name: String, metric: Int = 100) throws {
-        try kernel.connect(
-            name, address: "10.\(metric % 250).0.2/24", gateway: "10.\(metric % 250).0.1", metric: metric)
+    /// Sets up a network in a single step, as seen by a monitor that has nothing else to look into.
+    func connect(_ name: String, metric: Int = 100) async throws {
+        _ = try await monitor.refresh()
+        try kernel.together {
+            try kernel.connect(
+                name, address: "10.\(metric).0.2/24", gateway: "10.\(metric).0.1", metric: metric)
+        }
+    }
+
+    func disconnect(_ name: String) async throws {
+        _ = try await monitor.refresh()
+        try kernel.together { try kernel.disconnect(name) }
     }
 
     /// Waits for what one delivery consists of.
@@ -98,9 +104,9 @@ private final class Bench {
         #expect(AFNetworkReachabilityManager.shared().networkReachabilityStatus == .unknown)
     }
 
-    @Test func isUnknownAndNotReachableInAnyWayBeforeTheFirstDelivery() throws {
+    @Test func isUnknownAndNotReachableInAnyWayBeforeTheFirstDelivery() async throws {
         let bench = try Bench()
-        try bench.connect("wlan0")
+        try await bench.connect("wlan0")
         #expect(bench.kernel.openConversations == 0)
         #expect(bench.manager.networkReachabilityStatus == .unknown)
         #expect(!bench.manager.isReachable)
@@ -111,7 +117,7 @@ private final class Bench {
 
     @Test func staysUnknownUntilTheQueueRuns() async throws {
         let bench = try Bench()
-        try bench.connect("wlan0")
+        try await bench.connect("wlan0")
         bench.queue.suspend()
         bench.manager.startMonitoring()
         #expect(bench.manager.networkReachabilityStatus == .unknown)
@@ -128,17 +134,17 @@ private final class Bench {
         bench.manager.startMonitoring()
         await bench.expect(.notReachable)
         #expect(!bench.manager.isReachable)
-        try bench.connect("wwan0")
+        try await bench.connect("wwan0")
         await bench.expect(.reachableViaWWAN)
         #expect(bench.manager.isReachableViaWWAN)
         #expect(!bench.manager.isReachableViaWiFi)
-        try bench.kernel.disconnect("wwan0")
+        try await bench.disconnect("wwan0")
         await bench.expect(.notReachable)
     }
 
     @Test func deliversInASingleHop() async throws {
         let bench = try Bench()
-        try bench.connect("wlan0")
+        try await bench.connect("wlan0")
         let (marks, mark) = AsyncStream<String>.makeStream()
         let observer = NotificationCenter.default.addObserver(
             forName: .AFNetworkingReachabilityDidChange, object: bench.manager, queue: nil
@@ -196,26 +202,26 @@ private final class Bench {
 
     @Test func callsWiredAndUnknownMediaWiFiAndDoesNotRepeatEqualStatuses() async throws {
         let bench = try Bench()
-        try bench.connect("eth0", metric: 1)
+        try await bench.connect("eth0", metric: 3)
         bench.manager.startMonitoring()
         await bench.expect(.reachableViaWiFi)
-        try bench.connect("wlan0", metric: 2)
-        try bench.kernel.disconnect("eth0")
-        try bench.connect("wwan0", metric: 3)
-        try bench.kernel.disconnect("wlan0")
+        // The new one takes over before the old one goes, so that there is a way out at every moment.
+        try await bench.connect("wlan0", metric: 2)
+        try await bench.disconnect("eth0")
+        try await bench.connect("wwan0", metric: 1)
         await bench.expect(.reachableViaWWAN)
     }
 
     @Test func callsALoneTunnelWiFi() async throws {
         let bench = try Bench()
-        try bench.connect("wg0")
+        try await bench.connect("wg0")
         bench.manager.startMonitoring()
         await bench.expect(.reachableViaWiFi)
     }
 
     @Test func deliversNothingAfterStopNotEvenWhatWasUnderWay() async throws {
         let bench = try Bench()
-        try bench.connect("wlan0")
+        try await bench.connect("wlan0")
         bench.queue.suspend()
         bench.manager.startMonitoring()
         // The announcement is on its way to the queue, or on it already, when the conversation is open.
@@ -225,14 +231,14 @@ private final class Bench {
         bench.queue.resume()
         await withCheckedContinuation { continuation in bench.queue.async { continuation.resume() } }
         #expect(bench.manager.networkReachabilityStatus == .unknown)
-        try bench.kernel.disconnect("wlan0")
+        try await bench.disconnect("wlan0")
         bench.manager.startMonitoring()
         await bench.expect(.notReachable)
     }
 
     @Test func keepsItsStatusWhenStoppedAndAnnouncesThePresentOneAgainWhenStarted() async throws {
         let bench = try Bench()
-        try bench.connect("wlan0")
+        try await bench.connect("wlan0")
         bench.manager.startMonitoring()
         await bench.expect(.reachableViaWiFi)
         bench.manager.stopMonitoring()
@@ -245,7 +251,7 @@ private final class Bench {
 
     @Test func postsNoNotificationWhenTheBlockStopsIt() async throws {
         let bench = try Bench()
-        try bench.connect("wlan0")
+        try await bench.connect("wlan0")
         let (stopped, stop) = AsyncStream<Void>.makeStream()
         bench.manager.setReachabilityStatusChange { [weak manager = bench.manager] _ in
             manager?.stopMonitoring()
@@ -265,10 +271,10 @@ private final class Bench {
         bench.manager.startMonitoring()
         await bench.expect(.notReachable)
         bench.manager.setReachabilityStatusChange(nil)
-        try bench.connect("wlan0")
+        try await bench.connect("wlan0")
         #expect(await bench.next() == .notification(.reachableViaWiFi, property: .reachableViaWiFi))
         bench.setBlock()
-        try bench.connect("wwan0", metric: 1)
+        try await bench.connect("wwan0", metric: 1)
         await bench.expect(.reachableViaWWAN)
     }
 

@@ -137,6 +137,18 @@ import Testing
         #expect(await path.next() == nil)
     }
 
+    @Test func deliversNothingAfterStopNotEvenWhatWasThereAlready() async throws {
+        try connect()
+        let monitor = kernel.makeMonitor()
+        var path = paths(monitor).makeAsyncIterator()
+        await clock.waitForSleepers(1)
+        clock.advance(by: .seconds(5))
+        // The next alarm is set once the path is in the buffer.
+        await clock.waitForSleepers(1)
+        monitor.stop()
+        #expect(await path.next() == nil)
+    }
+
     @Test func endsAtOnceWhereTheKernelCannotBeAsked() async {
         kernel.fail(.openSocket, with: 1)
         let monitor = kernel.makeMonitor()

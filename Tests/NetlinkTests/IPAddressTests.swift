@@ -57,9 +57,10 @@ import Testing
             let isShared = (0..<length).allSatisfy { bit(address, $0) == bit(other, $0) }
             #expect(address.isIn(other, length: length) == isShared)
             let masked = address.masked(to: length)
-            for position in 0..<address.bitWidth {
-                #expect(bit(masked, position) == (position < length && bit(address, position)))
+            let isMasked = (0..<address.bitWidth).allSatisfy { position in
+                bit(masked, position) == (position < length && bit(address, position))
             }
+            #expect(isMasked)
         }
     }
 

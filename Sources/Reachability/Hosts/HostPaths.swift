@@ -148,9 +148,10 @@ private struct HostFollower {
             sender.finish()
         }
         for await event in events {
-            perform(tracker.take(event))
-            watchAddresses()
+            let action = tracker.take(event)
             if let path = tracker.path { show(path) }
+            perform(action)
+            watchAddresses()
         }
         forwarder.cancel()
         alarm?.cancel()

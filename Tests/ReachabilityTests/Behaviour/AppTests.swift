@@ -2,7 +2,7 @@ import Reachability
 import ReachabilityTestKit
 import Testing
 
-@Suite("An app's own test", .timeLimit(.minutes(1)))
+@Suite("An app's own test", .timeLimit(.minutes(5)))
 struct AppTests {
     @Test func drivesTheKernelInFiveLines() async throws {
         let kernel = SimulatedKernel()

@@ -1,7 +1,7 @@
 import Reachability
 import Testing
 
-@Suite("Links, on both kernels", .timeLimit(.minutes(1)))
+@Suite("Links, on both kernels", .timeLimit(.minutes(5)))
 struct LinkTests {
     @Test(arguments: Bench.all) func aMachineWithNothingButLoopbackIsOfflineFromTheFirstWord(_ kind: Bench) async throws
     {

@@ -1,7 +1,7 @@
 import Reachability
 import Testing
 
-@Suite("What can happen to messages, on both kernels", .timeLimit(.minutes(1)))
+@Suite("What can happen to messages, on both kernels", .timeLimit(.minutes(5)))
 struct MessageTests {
     @Test(arguments: Bench.all) func anOverrunIsMadeGoodByASnapshot(_ kind: Bench) async throws {
         let bench = try kind.make()

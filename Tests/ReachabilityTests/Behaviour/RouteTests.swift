@@ -1,7 +1,7 @@
 import Reachability
 import Testing
 
-@Suite("Routes, on both kernels", .timeLimit(.minutes(1)))
+@Suite("Routes, on both kernels", .timeLimit(.minutes(5)))
 struct RouteTests {
     @Test(arguments: Bench.all) func aReplacedDefaultRouteShowsNoOffline(_ kind: Bench) async throws {
         let bench = try kind.make()

@@ -1,7 +1,7 @@
 import Reachability
 import Testing
 
-@Suite("What is stacked on what, on both kernels", .timeLimit(.minutes(1)))
+@Suite("What is stacked on what, on both kernels", .timeLimit(.minutes(5)))
 struct StackTests {
     @Test(arguments: Bench.all) func aBridgeThatTakesTheUplinkOver(_ kind: Bench) async throws {
         let bench = try kind.make()

@@ -6,8 +6,9 @@ import Testing
 
 /// The simulated kernel against the real one: the same random changes on both, and after each all questions to both.
 @Suite(
-    "Simulated against live", .enabled(if: LiveBench.isPossible || LiveBench.isRequired, "needs root and iproute2"),
-    .timeLimit(.minutes(2)))
+    "Simulated against live", .serialized,
+    .enabled(if: LiveBench.isPossible || LiveBench.isRequired, "needs root and iproute2"),
+    .timeLimit(.minutes(5)))
 struct DifferentialTests {
     @Test(arguments: UInt64(1)...8) func answersEveryLookupAsTheKernelDoes(_ seed: UInt64) throws {
         let simulated = SimulatedBench()

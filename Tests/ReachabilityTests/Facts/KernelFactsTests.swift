@@ -4,7 +4,7 @@ import Testing
 
 /// What the kernel says, and what it leaves unsaid: the ground that the monitor stands on. IPv4 routes go without a word in more
 /// ways than with one, so the monitor asks instead of keeping a table.
-@Suite("What the kernel says and leaves unsaid, on both kernels", .timeLimit(.minutes(1)))
+@Suite("What the kernel says and leaves unsaid, on both kernels", .timeLimit(.minutes(5)))
 struct KernelFactsTests {
     private static let nowhere = RouteAnswer.refused(errno: ENETUNREACH)
 
@@ -143,7 +143,7 @@ struct KernelFactsTests {
             let heard = try listener.hear {
                 try bench.ip(["route replace \(type) default", "-6 route replace \(type) default"])
             }
-            #expect(heard == ["route", "route"])
+            #expect(heard.filter { $0 == "route" }.count == 2)
             #expect(try listener.lookUp("8.8.8.8") == .refused(errno: errno))
             #expect(try listener.lookUp("2001:503:ba3e::2:30") == .refused(errno: errno))
         }

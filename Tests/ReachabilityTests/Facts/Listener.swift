@@ -42,7 +42,8 @@ final class Listener {
     private func takeIn() throws {
         var events: [NetlinkEvent] = []
         for doorbell in conversation.doorbells { while try conversation.drain(doorbell, into: &events) {} }
-        heard += events.map(words)
+        // Other programs change resolv.conf when they please.
+        heard += events.filter { $0 != .resolver }.map(words)
     }
 
     private func words(_ event: NetlinkEvent) -> String {

@@ -6,7 +6,7 @@ import ReachabilityTestKit
 import Testing
 
 /// In a process of its own, so that nobody else opens and closes anything.
-@Suite("What a thousand starts leave behind", .timeLimit(.minutes(1)))
+@Suite("What a thousand starts leave behind", .serialized, .timeLimit(.minutes(5)))
 struct LeakTests {
     @Test func descriptorsThreadsAndMemoryAreFlatOnTheSimulatedKernel() async {
         await #expect(processExitsWith: .success) {

@@ -3,7 +3,7 @@ import Reachability
 import ReachabilityTestKit
 import Testing
 
-@Suite("When the kernel can't be talked to, or not well", .timeLimit(.minutes(1)))
+@Suite("When the kernel can't be talked to, or not well", .timeLimit(.minutes(5)))
 struct TroubleTests {
     private func online() throws -> SimulatedKernel {
         let kernel = SimulatedKernel()
