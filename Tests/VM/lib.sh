@@ -51,6 +51,10 @@ saw() {
     SEEN=$(wc -l < $LOG)
     case "$s_seen" in $1" ") say "ok: saw $s_seen" ;; *) fail "expected to see: $1, saw: $s_seen" ;; esac
 }
+# passed STATUS: since the last `saw` it was reported, if only for a moment.
+passed() {
+    wait_for 10 sh -c "tail -n +$((SEEN + 1)) $LOG | grep -q '\"status\":\"$1\"'" || fail "$1 was never reported"
+}
 # quiet COMMAND...: COMMAND brings no report.
 quiet() {
     q_lines=$(wc -l < $LOG)

@@ -174,7 +174,8 @@ wait_for 5 sh -c 'ip route get 8.8.8.8 | grep -q dummy7' || fail "route"
 expect offline reason=noAddress
 row "dummy with a default route" dummy7
 ip link del dummy7
-ip link set veth0 down name wlan9
+ip link set veth0 down
+ip link set veth0 name wlan9
 ip link set wlan9 up
 over wlan9
 expect wifi interface=wlan9 "interface.evidence=name wlan9"
