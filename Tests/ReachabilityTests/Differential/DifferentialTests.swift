@@ -6,7 +6,8 @@ import Testing
 @testable import Reachability
 
 /// The simulated kernel against the real one: the same random changes on both, and after each all questions to both.
-@Suite("Simulated against live", .takingTurns, .serialized,
+@Suite(
+    "Simulated against live", .takingTurns, .serialized,
     .enabled(if: LiveBench.isPossible || LiveBench.isRequired, "needs root and iproute2"),
     .timeLimit(.minutes(10)))
 struct DifferentialTests {

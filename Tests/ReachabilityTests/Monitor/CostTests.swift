@@ -117,6 +117,8 @@ private final class CountingConversation: NetlinkConversation {
         try conversation.drain(doorbell, into: &events)
     }
 
+    func link(_ index: Int32) throws(NetlinkError) -> LinkMessage? { try conversation.link(index) }
+
     func links() throws(NetlinkError) -> Dump<LinkMessage> {
         feed.add { $0.dumps += 1 }
         return try conversation.links()

@@ -34,6 +34,19 @@ struct TroubleTests {
         #expect(kernel.openConversations == 0)
     }
 
+    /// The routing tables are asked as of now, and the message about the link that took over has not been read yet.
+    @Test func aLinkThatTakesOverBeforeItIsHeardOfIsNotOffline() async throws {
+        let kernel = try online()
+        let monitor = kernel.makeMonitor()
+        var paths = monitor.makeAsyncIterator()
+        #expect(await paths.next()?.status == .wifi)
+        try kernel.silently { try kernel.connect("eth0", address: "10.2.0.2/24", gateway: "10.2.0.1") }
+        try kernel.addRoute(SimulatedKernel.Route("default", via: "10.1.0.1", over: "wlan0", metric: 900))
+        let path = await paths.next()
+        #expect(path?.status == .wired)
+        #expect(path?.gateways == [IPAddress("10.2.0.1")])
+    }
+
     @Test func theErrorSaysWhatFailedAndWhatToDo() throws {
         let kernel = try online()
         kernel.fail(.openSocket, with: EMFILE)

@@ -7,7 +7,8 @@ import Testing
 @testable import Reachability
 
 /// What is recorded of the real kernel, played back, comes to the same paths.
-@Suite("Recording the real kernel", .takingTurns, .timeLimit(.minutes(10)),
+@Suite(
+    "Recording the real kernel", .takingTurns, .timeLimit(.minutes(10)),
     .enabled(if: LiveBench.isPossible || LiveBench.isRequired, "needs root and iproute2"))
 struct RecorderTests {
     private struct NothingCame: Error {
