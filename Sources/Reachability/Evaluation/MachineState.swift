@@ -49,6 +49,9 @@ struct MachineState: Sendable {
         device: (LinkMessage) -> DeviceFacts
     ) {
         self = MachineState(classifier: classifier, nameservers: nameservers, version: version + 1)
+        // Grown at once, because what a dictionary leaves behind when it grows is memory that a process never gives back.
+        links.reserveCapacity(newLinks.count)
+        classifications.reserveCapacity(newLinks.count)
         for link in newLinks { update(link, device: device) }
         for address in newAddresses { update(address) }
     }

@@ -196,22 +196,21 @@ struct Engine {
     }
 
     /// Whether a link that packets are handed to is another one than was known, when the kernel is asked about it.
-    private mutating func isBehind(_ links: Set<Int32>) throws(NetlinkError) -> Bool {
+    private mutating func isBehind(_ links: [Int32]) throws(NetlinkError) -> Bool {
         let known = state.version
-        for index in links.subtracting(state.usableLinks) {
+        for index in links where !state.usableLinks.contains(index) {
             if let link = try conversation.link(index) { state.update(link, device: conversation.device) }
         }
         return state.version != known
     }
 
     private mutating func askEverywhere() throws(NetlinkError) -> (path: NetworkPath, lookups: Lookups) {
-        var memory = self.memory ?? Memory(of: state, Questions(everywhere, state))
-        if memory.version != state.version { memory = Memory(of: state, Questions(everywhere, state)) }
+        let memory =
+            memory.flatMap { $0.version == state.version ? $0 : nil } ?? Memory(of: state, Questions(everywhere, state))
         let lookups = Lookups(memory.questions, try ask(memory.queries))
-        let known = memory.paths.first { $0.lookups == lookups }
-        let path = known?.path ?? path(to: everywhere, lookups)
-        if known == nil { memory.paths = memory.paths.suffix(1) + [(lookups, path)] }
-        self.memory = memory
+        if let known = memory.paths.first(where: { $0.lookups == lookups }) { return (known.path, lookups) }
+        let path = path(to: everywhere, lookups)
+        self.memory = memory.with(lookups, path)
         return (path, lookups)
     }
 
@@ -221,12 +220,18 @@ struct Engine {
         let questions: Questions
         let queries: [RouteQuery]
         /// The last two: the one that is, and the one it changes to and fro with.
-        var paths: [(lookups: Lookups, path: NetworkPath)] = []
+        private(set) var paths: [(lookups: Lookups, path: NetworkPath)] = []
 
         init(of state: MachineState, _ questions: Questions) {
             version = state.version
             self.questions = questions
             queries = questions.queries
+        }
+
+        func with(_ lookups: Lookups, _ path: NetworkPath) -> Memory {
+            var memory = self
+            memory.paths = memory.paths.suffix(1) + [(lookups, path)]
+            return memory
         }
     }
 
