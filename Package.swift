@@ -7,25 +7,38 @@ let package = Package(
     products: [
         .library(name: "Reachability", targets: ["Reachability"]),
         .library(name: "ReachabilityTestKit", targets: ["ReachabilityTestKit"]),
+        .library(name: "DownloadPolicy", targets: ["DownloadPolicy"]),
+        .library(name: "ResourceLoader", targets: ["ResourceLoader"]),
         .executable(name: "reach", targets: ["reach"]),
     ],
     targets: [
         .systemLibrary(
-            name: "CNetlink",
-            pkgConfig: "libnl-route-3.0",
-            providers: [.apt(["libnl-3-dev", "libnl-route-3-dev"])]
-        ),
+            name: "CNetlink", pkgConfig: "libnl-route-3.0", providers: [.apt(["libnl-3-dev", "libnl-route-3-dev"])]),
+        .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+
         .target(name: "Netlink", dependencies: ["CNetlink"]),
         .target(name: "Reachability", dependencies: ["Netlink"]),
         .target(name: "ReachabilityTestKit", dependencies: ["Netlink", "Reachability"]),
+        .target(name: "DownloadPolicy", dependencies: ["Reachability"]),
+        .target(name: "ResourceLoader", dependencies: ["CCurl", "CSQLite", "DownloadPolicy", "Reachability"]),
+
         .executableTarget(
             name: "reach", dependencies: ["Netlink", "Reachability", "ReachabilityTestKit"], path: "Examples/reach"),
-        .testTarget(name: "NetlinkTests", dependencies: ["Netlink", "CNetlink"]),
+
         .target(name: "CNamespace", path: "Tests/CNamespace"),
+        .testTarget(name: "NetlinkTests", dependencies: ["Netlink", "CNetlink"]),
         .testTarget(
             name: "ReachabilityTests",
             dependencies: ["Netlink", "Reachability", "ReachabilityTestKit", "CNamespace"]
         ),
+        .executableTarget(
+            name: "policy-store-helper", dependencies: ["DownloadPolicy"], path: "Tests/PolicyStoreHelper"),
+        .testTarget(
+            name: "DownloadPolicyTests", dependencies: ["DownloadPolicy", "Reachability", "policy-store-helper"]),
+        .executableTarget(
+            name: "CacheTortureChild", dependencies: ["ResourceLoader"], path: "Tests/CacheTortureChild"),
+        .testTarget(name: "ResourceLoaderTests", dependencies: ["ResourceLoader", "CacheTortureChild"]),
     ],
     swiftLanguageModes: [.v6]
 )
