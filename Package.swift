@@ -33,9 +33,10 @@ let package = Package(
             dependencies: ["Netlink", "Reachability", "ReachabilityTestKit", "CNamespace"]
         ),
         .executableTarget(
-            name: "policy-store-helper", dependencies: ["DownloadPolicy"], path: "Tests/PolicyStoreHelper"),
+            name: "policy-helper", dependencies: ["DownloadPolicy", "Reachability"], path: "Tests/PolicyHelper"),
         .testTarget(
-            name: "DownloadPolicyTests", dependencies: ["DownloadPolicy", "Reachability", "policy-store-helper"]),
+            name: "DownloadPolicyTests", dependencies: ["DownloadPolicy", "Reachability", "policy-helper"]),
+        .executableTarget(name: "TransferBenchmark", dependencies: ["ResourceLoader"], path: "Tests/TransferBenchmark"),
         .executableTarget(
             name: "CacheTortureChild", dependencies: ["ResourceLoader"], path: "Tests/CacheTortureChild"),
         .testTarget(name: "ResourceLoaderTests", dependencies: ["ResourceLoader", "CacheTortureChild"]),
