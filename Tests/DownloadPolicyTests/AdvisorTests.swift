@@ -108,6 +108,17 @@ struct ClosureSource: LadderSource {
         #expect(await next(&decisions) { $0.fetches == [Fetch(.thumbnail)] } != nil)
     }
 
+    @Test func aTimerThatRingsEarlyIsSetAgain() async {
+        let advisor = advisor()
+        var decisions = advisor.decisions(for: "r", trigger: .visible).makeAsyncIterator()
+        #expect(await decisions.next()?.fetches == [])
+        while clock.sleeperCount == 0 { await Task.yield() }
+        clock.wakeEarly()
+        while clock.sleeperCount == 0 { await Task.yield() }
+        clock.advance(by: .milliseconds(500))
+        #expect(await next(&decisions) { $0.fetches == [Fetch(.thumbnail)] } != nil)
+    }
+
     @Test func followsThePreferencesOfEveryProcess() async throws {
         let advisor = advisor()
         var decisions = advisor.decisions(for: "r", trigger: .visible).makeAsyncIterator()

@@ -1,5 +1,7 @@
 import Synchronization
 
+@testable import DownloadPolicy
+
 /// A clock that stands still until a test moves it. Whoever sleeps until a moment that has come does not sleep.
 final class ManualClock: Clock, Sendable {
     struct Instant: InstantProtocol {
@@ -51,6 +53,12 @@ final class ManualClock: Clock, Sendable {
             sleeper?.continuation.resume(throwing: CancellationError())
         }
         state.withLock { _ = $0.cancelled.remove(id) }
+    }
+
+    /// Wakes everybody although no time has passed, as a clock may that only promises to sleep about that long.
+    func wakeEarly() {
+        let sleepers = state.withLock { exchange(&$0.sleepers, with: [:]) }
+        for sleeper in sleepers.values { sleeper.continuation.resume() }
     }
 
     /// Moves time forward and wakes whoever has slept long enough, in order.
