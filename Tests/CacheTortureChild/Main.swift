@@ -35,6 +35,8 @@ import ResourceLoader
         var torture = CacheTorture(
             cache: try DiskCache(directory: folder, configuration: CacheTorture.configuration()))
         for _ in 0..<count { try torture.step() }
-        guard torture.cache.incidents.isEmpty else { throw CacheTorture.Wrong(what: "\(torture.cache.incidents)") }
+        guard torture.cache.incidents.isEmpty, torture.cache.statistics.lostBodies == 0 else {
+            throw CacheTorture.Wrong(what: "\(torture.cache.statistics) \(torture.cache.incidents)")
+        }
     }
 }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import ResourceLoader
 
-@Suite struct CacheChangesTests {
+@Suite(.timeLimit(.minutes(2))) struct CacheChangesTests {
     let key = CacheKey("cat")
     let variants: [CacheVariant] = [.original, .thumbnail]
 

@@ -69,6 +69,12 @@ struct CacheFixture {
         try Database(path: "\(folder.path)/\(index)", patience: .seconds(5)).script(sql)
     }
 
+    /// What the index says to a question for a number.
+    func number(_ sql: String) throws -> Int64 {
+        let index = try #require(folder.index)
+        return try Database(path: "\(folder.path)/\(index)", patience: .seconds(5)).number(sql)
+    }
+
     /// A second object on the same folder, as another process has it.
     func reopened() throws -> DiskCache {
         try DiskCache(directory: folder.path, configuration: configuration, now: clock.now)

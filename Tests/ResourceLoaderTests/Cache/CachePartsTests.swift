@@ -22,6 +22,7 @@ import Testing
         #expect(entry.size == 23)
         let body = try #require(try fixture.cache.body(of: CacheKey("cat"), variant: .original))
         #expect(try body.bytes() == bytes("first half, second half"))
+        #expect(try fixture.number("SELECT count(*) FROM parts") == 0)
         #expect(try fixture.cache.claimPart(for: request).length == 0)
     }
 
@@ -85,6 +86,31 @@ import Testing
         #expect(part.length == 7)
         try fixture.cache.commit(part, as: CacheKey("cat"))
         #expect(try fixture.cache.body(of: CacheKey("cat"), variant: .original)?.bytes() == bytes("0123abc"))
+    }
+
+    @Test func neverTakesNewBytesForThoseOfTheBodyBefore() throws {
+        let fixture = try CacheFixture()
+        let note = PartNote(validator: "\"old\"", total: 100)
+        var part: ResumablePart? = try fixture.cache.claimPart(for: request)
+        try part?.append(bytes("old body"))
+        try part?.checkpoint(note)
+        try part?.truncate(to: 3)
+        #expect(part?.note == note)
+        try part?.truncate(to: 0)
+        try part?.append(bytes("new body"))
+        part = nil
+        let next = try fixture.cache.claimPart(for: request)
+        #expect(next.length == 8)
+        #expect(next.note == PartNote())
+    }
+
+    @Test func canBeReadForChecks() throws {
+        let fixture = try CacheFixture()
+        let part = try fixture.cache.claimPart(for: request)
+        try part.append(bytes("0123456789"))
+        var buffer = [UInt8](repeating: 0, count: 4)
+        #expect(try buffer.withUnsafeMutableBytes { try part.read(into: $0, at: 8) } == 2)
+        #expect(buffer.prefix(2) == [0x38, 0x39])
     }
 
     @Test func survivesAnIncompleteCommitAndNoOtherRefusal() throws {

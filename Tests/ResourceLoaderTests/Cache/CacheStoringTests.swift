@@ -172,6 +172,20 @@ import Testing
         #expect(statistics.commits == 1)
     }
 
+    @Test func isReadableToItsOwnerOnly() throws {
+        let folder = TemporaryFolder()
+        try FileManager.default.createDirectory(
+            atPath: folder.path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o755])
+        let cache = try DiskCache(directory: folder.path)
+        try cache.store(bytes("picture"), as: CacheKey("secret"))
+        let names = try FileManager.default.subpathsOfDirectory(atPath: folder.path).filter { $0 != "generation" }
+        #expect(names.contains { $0.hasSuffix(".sqlite-wal") })
+        for name in names {
+            let attributes = try FileManager.default.attributesOfItem(atPath: "\(folder.path)/\(name)")
+            #expect((attributes[.posixPermissions] as? Int ?? 0o777) & 0o077 == 0, "\(name)")
+        }
+    }
+
     @Test func saysWhereItCannotBe() throws {
         let folder = TemporaryFolder()
         try Data().write(to: URL(fileURLWithPath: folder.path))

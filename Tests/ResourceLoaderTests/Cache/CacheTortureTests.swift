@@ -12,6 +12,8 @@ import Testing
     /// Opens the folder, as the next process does, and looks at everything in it.
     static func verify(_ folder: TemporaryFolder) throws {
         let cache = try DiskCache(directory: folder.path, configuration: CacheTorture.configuration())
+        // Nobody deletes the file of an entry before the entry, and no sweep takes a body on its way for an orphan.
+        try expect(cache.statistics.lostBodies == 0, "\(cache.statistics.lostBodies) entries without their files")
         let entries = try cache.allEntries()
         for entry in entries {
             guard let body = try cache.body(of: entry.key, variant: entry.variant) else {

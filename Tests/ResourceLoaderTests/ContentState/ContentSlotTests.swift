@@ -70,7 +70,7 @@ final class Attempts<Item: Hashable & Sendable>: Sendable {
     }
 }
 
-@Suite struct ContentSlotTests {
+@Suite(.timeLimit(.minutes(2))) struct ContentSlotTests {
     @Test func showsWhatItIsBoundTo() async {
         let attempts = Attempts<String>()
         let slot = ContentSlot(clock: ManualClock(), load: attempts.load)

@@ -123,6 +123,10 @@ struct DiskStore {
         while true {
             let present = directory.list(".").filter { $0.hasPrefix("index-") && $0.hasSuffix(".sqlite") }.min()
             let name = present ?? "index-\(FileID.random().name).sqlite"
+            // SQLite would make it readable to others, and there are keys in it. Nobody else knows the name yet.
+            if present == nil, directory.open(name, O_RDWR | O_CREAT | O_EXCL) == nil {
+                throw .cache(.storage(StorageFailure("create", name)))
+            }
             do throws(IndexFailure) {
                 let index = try CacheIndex(
                     path: "\(directory.path)/\(name)", durability: configuration.durability,
