@@ -567,8 +567,7 @@ final class EngineCore: AttemptObserver {
             abort(flight)
             fail(flight, path.isOnline ? .timeout : .offline, status: nil, "the transfer took too long in all")
         case .wake(let id): flights[id].map { enqueue($0) }
-        case .linger(let id):
-            if let flight = flights[id], flight.waiters.isEmpty { end(flight, .cancelled) }
+        case .linger(let id): flights[id].map { end($0, .cancelled) }
         case .stable: react(to: .unmeteredIsStable, isRerouted: false)
         }
     }

@@ -323,6 +323,42 @@ struct TransfersFlightTests {
         await rig.engine.shutDown()
     }
 
+    @Test func doesNotBelieveANoteThatPromisesMoreThanThereIs() async throws {
+        let server = try FaultServer { serve(Self.body, $0) }
+        defer { server.stop() }
+        let request = try TransferRequest.get(server.url())
+        let rig = try TransferRig()
+        let base = "\(rig.directory)/\(request.identity.digest)"
+        let note = PartSidecar(PartialBody(offset: 700, total: 4096, validator: .etag("\"v1\"")))
+        try Data(Self.body.prefix(500)).write(to: URL(fileURLWithPath: base + ".part"))
+        try Data(note.text.utf8).write(to: URL(fileURLWithPath: base + ".info"))
+        #expect(await rig.run(request).result?.resumed == 500)
+        #expect(rig.committer.bodies == [Self.body])
+        await rig.engine.shutDown()
+    }
+
+    @Test func waitsUntilItsPredecessorHasPutItsPartAway() async throws {
+        let held = try HeldServer(Self.body, firstBytes: 1000)
+        defer { held.stop() }
+        let rig = try TransferRig()
+        let request = try TransferRequest.get(held.server.url())
+        let log = Mutex<[String]>([])
+        let slow = SlowPausingSink { log.withLock { $0.append("put away") } }
+        let first = rig.engine.start(request, into: slow)
+        for await state in first.states where state.isRunning { first.cancel() }
+        rig.clock.advance(by: .seconds(1))
+        await slow.isPausing()
+        let second = rig.engine.start(request, into: LoggingSink { log.withLock { $0.append("asked") } })
+        // By the time another one is through, this one would have been, too.
+        held.release()
+        #expect(await rig.run(try .get(held.server.url("/other"))).result != nil)
+        #expect(log.withLock { $0 } == [])
+        await slow.goOn()
+        #expect(await second.outcome().result != nil)
+        #expect(log.withLock { $0 } == ["put away", "asked"])
+        await rig.engine.shutDown()
+    }
+
     @Test func doesNotTrustADamagedNote() async throws {
         let server = try FaultServer { serve(Self.body, $0) }
         defer { server.stop() }
@@ -470,6 +506,56 @@ private actor FillingSink: TransferSink {
         capacity = .max
         return makesRoom
     }
+}
+
+/// Takes its time to put its part away.
+private actor SlowPausingSink: TransferSink {
+    private let log: @Sendable () -> Void
+    private var pausing: CheckedContinuation<Void, Never>?
+    private var watcher: CheckedContinuation<Void, Never>?
+
+    init(log: @escaping @Sendable () -> Void) { self.log = log }
+
+    func isPausing() async {
+        if pausing == nil { await withCheckedContinuation { watcher = $0 } }
+    }
+
+    func goOn() {
+        log()
+        pausing?.resume()
+    }
+
+    func pause() async {
+        await withCheckedContinuation { continuation in
+            pausing = continuation
+            watcher?.resume()
+        }
+    }
+
+    func stored() -> PartialBody? { nil }
+    func begin(_ part: PartialBody) {}
+    func write(_ bytes: [UInt8]) {}
+    func discard() {}
+    func complete(_ checks: BodyChecks, head: ResponseHead) -> DeliveredBody { .bytes([]) }
+    func makeRoom(for bytes: Int64?) -> Bool { false }
+}
+
+/// Says when it is first asked for anything.
+private actor LoggingSink: TransferSink {
+    private let log: @Sendable () -> Void
+    init(log: @escaping @Sendable () -> Void) { self.log = log }
+
+    func stored() -> PartialBody? {
+        log()
+        return nil
+    }
+
+    func begin(_ part: PartialBody) {}
+    func write(_ bytes: [UInt8]) {}
+    func pause() {}
+    func discard() {}
+    func complete(_ checks: BodyChecks, head: ResponseHead) -> DeliveredBody { .bytes([]) }
+    func makeRoom(for bytes: Int64?) -> Bool { false }
 }
 
 /// A file system of its own, small enough to fill.

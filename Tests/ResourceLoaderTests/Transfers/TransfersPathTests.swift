@@ -166,6 +166,68 @@ struct TransfersPathTests {
         await rig.engine.shutDown()
     }
 
+    @Test(arguments: [TransferKind.original, .thumbnail]) func hasOneFreeAttemptOnTheNewRouteAsAnOriginal(
+        _ kind: TransferKind
+    )
+        async throws
+    {
+        let gate = Gate()
+        let server = try FaultServer { exchange in
+            switch exchange.number {
+            case 0:
+                exchange.send("HTTP/1.1 200 OK\r\nETag: \"v1\"\r\nContent-Length: 1000000\r\n\r\n")
+                exchange.send(Self.body.prefix(300_000))
+                gate.wait()
+            case 1: exchange.close()
+            default: serve(Self.body, exchange)
+            }
+        }
+        defer {
+            gate.open()
+            server.stop()
+        }
+        let rig = try TransferRig(path: Self.wifi, chance: 0.5)
+        let watch = Watch(rig.start(try .get(server.url(), kind: kind)))
+        await watch.received(200_000)
+        rig.engine.update(path: Self.otherWifi)
+        let next = await watch.next { $0.isTerminal || $0.name == "backingOff(interrupted)" }
+        #expect(next?.name == (kind == .original ? "finished" : "backingOff(interrupted)"))
+        await rig.engine.shutDown()
+    }
+
+    @Test func givesATapOfflineThreeSecondsToConnect() async throws {
+        let silent = try SilentPort()
+        defer { silent.close() }
+        let rig = try TransferRig(path: Self.offline)
+        let watch = Watch(rig.start(try .get("http://127.0.0.1:\(silent.port)/", priority: .user)))
+        #expect(await watch.wait(for: "running") != nil)
+        rig.clock.advance(by: .seconds(3))
+        #expect(await watch.wait(for: "waiting(online)") != nil)
+        await rig.engine.shutDown()
+    }
+
+    @Test func keepsToAServersWishThroughAnOutage() async throws {
+        let server = try FaultServer { exchange in
+            if exchange.number == 0 {
+                exchange.answer("503 Busy", ["Retry-After: 60"])
+            } else {
+                serve(Self.body, exchange)
+            }
+        }
+        defer { server.stop() }
+        let rig = try TransferRig(path: Self.wifi)
+        let watch = Watch(rig.start(try .get(server.url())))
+        #expect(await watch.wait(for: "backingOff(server)") != nil)
+        rig.engine.update(path: Self.offline)
+        #expect(await watch.wait(for: "waiting(online)") != nil)
+        rig.engine.update(path: Self.wifi)
+        #expect(await watch.wait(for: "backingOff(server)") != nil)
+        rig.clock.advance(by: .seconds(60))
+        #expect(await watch.end()?.result != nil)
+        #expect(server.requests.count == 2)
+        await rig.engine.shutDown()
+    }
+
     @Test func suspendsOfflineAndCountsNothing() async throws {
         let held = try holding(300_000)
         defer { held.stop() }
