@@ -27,10 +27,11 @@ let package = Package(
             name: "reach", dependencies: ["Netlink", "Reachability", "ReachabilityTestKit"], path: "Examples/reach"),
 
         .target(name: "CNamespace", path: "Tests/CNamespace"),
+        .target(name: "NamespaceTools", dependencies: ["CNamespace"], path: "Tests/NamespaceTools"),
         .testTarget(name: "NetlinkTests", dependencies: ["Netlink", "CNetlink"]),
         .testTarget(
             name: "ReachabilityTests",
-            dependencies: ["Netlink", "Reachability", "ReachabilityTestKit", "CNamespace"]
+            dependencies: ["Netlink", "Reachability", "ReachabilityTestKit", "CNamespace", "NamespaceTools"]
         ),
         .executableTarget(
             name: "policy-helper", dependencies: ["DownloadPolicy", "Reachability"], path: "Tests/PolicyHelper"),
@@ -39,7 +40,12 @@ let package = Package(
         .executableTarget(name: "TransferBenchmark", dependencies: ["ResourceLoader"], path: "Tests/TransferBenchmark"),
         .executableTarget(
             name: "CacheTortureChild", dependencies: ["ResourceLoader"], path: "Tests/CacheTortureChild"),
-        .testTarget(name: "ResourceLoaderTests", dependencies: ["ResourceLoader", "CacheTortureChild"]),
+        .testTarget(
+            name: "ResourceLoaderTests",
+            dependencies: [
+                "ResourceLoader", "CacheTortureChild", "DownloadPolicy", "Reachability", "ReachabilityTestKit", "Netlink",
+                "NamespaceTools",
+            ]),
     ],
     swiftLanguageModes: [.v6]
 )

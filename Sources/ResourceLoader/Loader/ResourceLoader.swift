@@ -32,7 +32,7 @@ public final class ResourceLoader: Sendable {
     /// What is stored, memory in front of the disk.
     public let cache: MemoryCache
 
-    private let engine: TransferEngine
+    let engine: TransferEngine
     private let core: LoaderCore
     private let ladders: CacheLadders
     private let network: NetworkState

@@ -1,5 +1,6 @@
 import CNamespace
 import Foundation
+import NamespaceTools
 import Netlink
 import Reachability
 

@@ -1,3 +1,4 @@
+import NamespaceTools
 import Netlink
 import Reachability
 import Testing
@@ -20,14 +21,6 @@ protocol TestBench: AnyObject {
     func setShowsLegsOfNexthops(_ shows: Bool) throws
     /// The kernel, for monitors and for questions.
     var feed: any NetlinkFeed { get }
-}
-
-/// iproute2 or the simulated kernel said no.
-struct CommandFailed: Error, CustomStringConvertible {
-    let command: String
-    let answer: String
-
-    var description: String { "ip \(command): \(answer)" }
 }
 
 extension TestBench {
