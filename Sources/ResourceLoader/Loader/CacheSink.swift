@@ -53,6 +53,7 @@ actor CacheSink: TransferSink {
 
     func begin(_ body: PartialBody) throws(SinkFailure) {
         let part = try claimed()
+        meter.begin()
         let network = network.facts.network
         measured.withLock { $0 = Measurement(network: network) }
         note = PartNote(validator: body.validator?.note, total: body.total)

@@ -53,6 +53,8 @@ final class BudgetMeter: Sendable {
     private struct State {
         var reservation: BudgetReservation?
         var used: Int64 = 0
+        /// The path that the present attempt began on.
+        var path = PathFacts(.unknown)
     }
 
     private let budget: LoaderBudget?
@@ -81,16 +83,27 @@ final class BudgetMeter: Sendable {
         if let surplus { budget.settle(surplus, used: 0) }
     }
 
+    /// An attempt's body begins to arrive.
+    func begin() {
+        let path = network.facts
+        state.withLock { $0.path = path }
+    }
+
     func count(_ bytes: Int) {
-        guard budget != nil, network.facts.isCharged else { return }
-        state.withLock { $0.used += Int64(bytes) }
+        guard budget != nil else { return }
+        let path = network.facts
+        state.withLock { state in
+            // Once the network is another, what still arrives came over the one before.
+            let carrier = path.network == state.path.network ? path : state.path
+            if carrier.isCharged { state.used += Int64(bytes) }
+        }
     }
 
     /// Counts what has arrived, and gives back what is still set aside. Waits for the disk.
     func settle() {
         guard let budget else { return }
         let settled = state.withLock { state in
-            defer { state = State() }
+            defer { (state.reservation, state.used) = (nil, 0) }
             return state
         }
         guard settled.reservation != nil || settled.used > 0 else { return }

@@ -101,22 +101,27 @@ actor LoaderCore {
             let retention = Retention(kind: demand.kind, plan: decision.plan, mode: preferences.current.mode)
             if !retention.isKept { leave(key, id) }
         }
+        // What has arrived since the decision was made counts.
         guard let ladder = ladders.ladder(of: load.resource.id) else { return }
         let next = fetches.first { fetch in
-            let isDone = ladder[fetch.quality].cache == .fresh
+            let isDone = ladder[fetch.quality].cache == .fresh || ladder.bestCached.map { $0 > fetch.quality } ?? false
             return !isDone && !load.givenUp.contains(load.resource.rendition(fetch.quality).variant)
         }
         guard let next, !isNearlyThere(id, beyond: next.quality) else { return }
         join(id, next)
     }
 
-    /// Whether a better rung runs and lacks so little that a lesser one would cost more.
+    /// Whether a better rung is under way and lacks so little that a lesser one would cost more.
     private func isNearlyThere(_ id: Int, beyond quality: Quality) -> Bool {
         loads[id]?.joined.contains { key in
-            guard let download = downloads[key], download.quality > quality, let total = download.total,
-                case .running = download.state
-            else { return false }
-            return total - download.position <= max(65_536, total / 10)
+            guard let download = downloads[key], download.quality > quality, let total = download.total else {
+                return false
+            }
+            switch download.state {
+            // Queued: it moves to another path.
+            case .queued, .running: return total - download.position <= max(65_536, total / 10)
+            case .waiting, .backingOff, .finished, .failed, .cancelled: return false
+            }
         } ?? false
     }
 

@@ -16,6 +16,8 @@ final class PictureServer: Sendable {
         /// So many bytes of the body, then nothing until the test lets it go on.
         case holds(after: Int)
         case status(String)
+        /// Nothing until the test lets it go on.
+        case silent
     }
 
     private struct State {
@@ -78,6 +80,7 @@ final class PictureServer: Sendable {
         let body = exchange.request.target.hasPrefix("/thumbnail") ? thumbnail : original
         let etag = "\"\(body.count)\""
         if case .status(let status) = behaviour { return exchange.answer(status, headers) }
+        if case .silent = behaviour { gate.wait() }
         if exchange.request["If-None-Match"] == etag, exchange.request.rangeStart == nil {
             exchange.send("HTTP/1.1 304 Not Modified\r\nETag: \(etag)\r\n\r\n")
             return
@@ -92,7 +95,7 @@ final class PictureServer: Sendable {
         }
         exchange.send("HTTP/1.1 \(status)\r\nContent-Length: \(rest.count)\r\n\(lines.joined(separator: "\r\n"))\r\n\r\n")
         switch behaviour {
-        case .good, .status: exchange.send(rest)
+        case .good, .status, .silent: exchange.send(rest)
         case .stops(let count):
             exchange.send(rest.prefix(count))
             exchange.hang()
@@ -119,10 +122,14 @@ final class LoaderRig: Sendable {
     let loader: ResourceLoader
     let server: PictureServer
 
-    init(budget limit: Int64? = nil, headers: [String] = ["Cache-Control: max-age=3600"]) throws {
+    init(
+        _ mode: DownloadPreferences.Mode = .automatic, budget limit: Int64? = nil,
+        headers: [String] = ["Cache-Control: max-age=3600"]
+    ) throws {
         monitor = kernel.makeMonitor()
         try monitor.start()
         preferences = try PreferencesStore(path: folder.path + "/preferences")
+        try preferences.update { $0.mode = mode }
         var configuration = CacheConfiguration()
         configuration.durability = .process
         disk = try DiskCache(directory: folder.path + "/cache", configuration: configuration, now: wallClock.now)
@@ -156,6 +163,7 @@ final class LoaderRig: Sendable {
 
     /// Moves both clocks once the transfers have taken notice of the present path.
     func advance(by duration: Duration) async throws {
+        try await until { loader.path == loader.advisor.path }
         let request = try TransferRequest.get(server.server.url("/sync"), kind: .thumbnail, priority: .user)
         let share = loader.engine.start(request, into: MemoryBody())
         // Commands are taken in order: what was told before this one has been heard.
@@ -168,6 +176,14 @@ final class LoaderRig: Sendable {
         let length = "\"\(body.count)\""
         try loader.cache.store(
             body, as: CacheKey("picture"), variant: variant, metadata: CacheMetadata(etag: length, lifetime: lifetime))
+    }
+}
+
+/// Waits until something is so that nobody announces.
+func until(_ condition: () -> Bool) async throws {
+    while !condition() {
+        try Task.checkCancellation()
+        await Task.yield()
     }
 }
 

@@ -50,7 +50,7 @@ struct LoaderTests {
     }
 
     @Test func showsTheOriginalOnCellularWhenTheUserWantsItAlways() async throws {
-        try rig.preferences.update { $0.alwaysDownloadOriginal = true }
+        let rig = try LoaderRig(.alwaysOriginal)
         try rig.cellular()
         var shown = Displays(rig.loader.load(try rig.resource()))
         try await shown.expect(.original, PictureServer.original)
@@ -142,8 +142,6 @@ struct LoaderTests {
         // Loopback works although the simulated machine has no way out: the tap's one attempt gets through.
         try await shown.expect("something") { $0.variant != nil }
         #expect(await evidence.next()?.contradictsPath == true)
-        while rig.loader.statistics.contradictions == 0 || rig.monitor.statistics.snapshots == looks {
-            await Task.yield()
-        }
+        try await until { rig.loader.statistics.contradictions > 0 && rig.monitor.statistics.snapshots > looks }
     }
 }
