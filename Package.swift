@@ -10,6 +10,7 @@ let package = Package(
         .library(name: "DownloadPolicy", targets: ["DownloadPolicy"]),
         .library(name: "ResourceLoader", targets: ["ResourceLoader"]),
         .executable(name: "reach", targets: ["reach"]),
+        .executable(name: "gallery", targets: ["gallery"]),
     ],
     targets: [
         .systemLibrary(
@@ -24,7 +25,11 @@ let package = Package(
         .target(name: "ResourceLoader", dependencies: ["CCurl", "CSQLite", "DownloadPolicy", "Reachability"]),
 
         .executableTarget(
-            name: "reach", dependencies: ["Netlink", "Reachability", "ReachabilityTestKit"], path: "Examples/reach"),
+            name: "reach", dependencies: ["DownloadPolicy", "Netlink", "Reachability", "ReachabilityTestKit"],
+            path: "Examples/reach"),
+
+        .executableTarget(
+            name: "gallery", dependencies: ["DownloadPolicy", "Reachability", "ResourceLoader"], path: "Examples/gallery"),
 
         .target(name: "CNamespace", path: "Tests/CNamespace"),
         .target(name: "NamespaceTools", dependencies: ["CNamespace"], path: "Tests/NamespaceTools"),

@@ -200,7 +200,10 @@ actor LoaderCore {
         if downloads[key] != nil {
             downloads[key]?.demands[id] = demand
             loads[id]?.joined.insert(key)
-            raise(key)
+            // The advisor's word counts where the engine, which has a stop-watch of its own, would wait for longer: a new
+            // waiter makes it look at the path again.
+            let waits = if case .waiting(.unmetered) = downloads[key]?.state { true } else { false }
+            share(key, anew: waits)
             return
         }
         // Renditions are checked when a resource is made.
@@ -228,9 +231,9 @@ actor LoaderCore {
     }
 
     /// Brings the share in the transfer in line with what those who wait want together.
-    private func raise(_ key: DownloadKey) {
+    private func share(_ key: DownloadKey, anew: Bool = false) {
         guard let download = downloads[key], let demand = Demand.joined(Array(download.demands.values)),
-            demand != download.demand
+            anew || demand != download.demand
         else { return }
         let rendition = download.resource.rendition(download.quality)
         guard
@@ -258,7 +261,7 @@ actor LoaderCore {
         loads[id]?.joined.remove(key)
         guard let download = downloads[key] else { return }
         downloads[key]?.demands[id] = nil
-        guard downloads[key]?.demands.isEmpty == true else { return raise(key) }
+        guard downloads[key]?.demands.isEmpty == true else { return share(key) }
         downloads[key] = nil
         // The engine gives a new waiter a second to turn up; the part is kept.
         download.share.cancel()
