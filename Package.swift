@@ -48,7 +48,7 @@ let package = Package(
         .testTarget(
             name: "ResourceLoaderTests",
             dependencies: [
-                "ResourceLoader", "CacheTortureChild", "DownloadPolicy", "Reachability", "ReachabilityTestKit", "Netlink",
+                "ResourceLoader", "CacheTortureChild", "DownloadPolicy", "Reachability", "ReachabilityTestKit",
                 "NamespaceTools",
             ]),
     ],

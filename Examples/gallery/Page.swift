@@ -5,7 +5,7 @@ import Glibc
 struct Page {
     private let entries: Diary.Entries
 
-    private let left = 120.0
+    private let left = 140.0
     private let width = 1080.0
 
     init(_ entries: Diary.Entries) { self.entries = entries }
@@ -50,7 +50,7 @@ struct Page {
     private var legend: String {
         let keys = [
             ("wifi", "Wi-Fi"), ("wwan", "cellular"), ("offline", "no network"), ("original", "original on the screen"),
-            ("thumbnail", "thumbnail"), ("placeholder", "placeholder"),
+            ("thumbnail", "thumbnail"), ("placeholder", "placeholder"), ("travels", "bytes travel"), ("waits", "a part waits"),
         ]
         return keys.map { "<span><i class=\"\($0.0)\"></i>\($0.1)</span>" }.joined()
     }
@@ -180,12 +180,20 @@ struct Page {
             }
         }
         // Beneath it, what travelled for it and what waited.
+        var works: [(from: Double, to: Double, kind: String)] = []
         for (index, screen) in screens.enumerated() where !screen.progress.isEmpty {
             let end = index + 1 < screens.count ? screens[index + 1].time : entries.end
             let kind = screen.progress.contains("waits") ? "waits" : "travels"
+            if let last = works.last, last.kind == kind, last.to == screen.time {
+                works[works.count - 1].to = end
+            } else {
+                works.append((screen.time, end, kind))
+            }
+        }
+        for work in works {
             svg += """
-                <rect class="\(kind)" x="\(x(screen.time))" y="\((top + 37).fixed(0))" width="\(span(screen.time, end))" height="7">
-                <title>\(escaped(screen.progress))</title></rect>
+                <rect class="\(work.kind)" x="\(x(work.from))" y="\((top + 37).fixed(0))" width="\(span(work.from, work.to))"
+                height="7"><title>\(work.kind)</title></rect>
                 """
         }
         return svg
@@ -233,8 +241,8 @@ struct Page {
         .wifi{fill:var(--wifi);background:var(--wifi)}.wwan{fill:var(--wwan);background:var(--wwan)}
         .offline,.unknown{fill:var(--off);background:var(--off)}.wired,.other{fill:#8a6fd1;background:#8a6fd1}
         .original{fill:var(--orig);background:var(--orig)}.thumbnail{fill:var(--thumb);background:var(--thumb)}
-        .placeholder{fill:var(--hold);background:var(--hold)}.travels{fill:var(--ink);opacity:.75}
-        .waits{fill:var(--ink);opacity:.16}.area{opacity:.82}line.axis{stroke:var(--line)}
+        .placeholder{fill:var(--hold);background:var(--hold)}.travels{fill:var(--ink);background:var(--ink);opacity:.75}
+        .waits{fill:var(--ink);background:var(--ink);opacity:.16}.area{opacity:.82}line.axis{stroke:var(--line)}
         line.chapter{stroke:var(--line);stroke-dasharray:3 4}circle.chapter{fill:var(--ink)}
         text{fill:var(--ink);font-size:13px}text.number{fill:var(--card);font-weight:700;text-anchor:middle;font-size:12px}
         text.label,text.scale,text.name{text-anchor:end}text.label{font-weight:600}text.scale,text.tick{fill:var(--soft);font-size:11px}
@@ -243,7 +251,7 @@ struct Page {
         .facts div{padding:14px 16px}.facts b{display:block;font-size:19px;letter-spacing:-.01em}
         .facts span{color:var(--soft);font-size:13px}
         .chapters{display:grid;grid-template-columns:repeat(auto-fit,minmax(350px,1fr));gap:14px}
-        article{padding:16px 18px}h2{font-size:16px;margin:0}h2 em{display:inline-flex;width:22px;height:22px;margin-right:9px;
+        article{padding:16px 18px}h2{font-size:16px;line-height:22px;margin:0;display:flex;gap:9px}h2 em{display:inline-flex;flex:none;width:22px;height:22px;
         border-radius:50%;background:var(--ink);color:var(--card);font:700 12px/22px inherit;font-style:normal;
         align-items:center;justify-content:center}
         time{color:var(--soft);font-size:12px;margin-left:31px}ul{list-style:none;margin:8px 0 0;padding:0 0 0 31px}

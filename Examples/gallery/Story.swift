@@ -160,7 +160,7 @@ struct Story {
         let late = after.reduce(0) { $0 + $1.bytes }
         let last = after.last.map { ($0.time - began) * 1000 } ?? 0
         diary.fact("bytes on cellular after the kernel was told", bytes(late))
-        diary.fact("the last of them", after.isEmpty ? "none came" : "\(last.fixed(2)) ms after the command was given")
+        diary.fact("from giving the command to the last of them", after.isEmpty ? "none came" : "\(last.fixed(2)) ms")
         let pause = viewer.gallery.loader.transfers.slowestPause
         diary.fact(
             "slowest close of a connection, from the loader's hearing of it",

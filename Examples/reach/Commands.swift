@@ -9,6 +9,7 @@ extension Invocation {
         case .status(let json): try status(json ? .json : .table())
         case .wait(let statuses, let timeout): wait(for: statuses, timeout)
         case .explain(let address): Standard.print("\(try monitor().explanation(of: address))\n")
+        case .policy(let question, let json, let isLive): try policy(question, json, isLive)
         case .help: Standard.print(Self.help + "\n")
         }
     }
@@ -58,5 +59,23 @@ extension Invocation {
         signals.wait()
         // Interrupted before it held.
         exit(ExitStatus.offline)
+    }
+
+    private func policy(_ question: PolicyQuestion, _ json: Bool, _ isLive: Bool) throws {
+        let monitor = monitor()
+        let format: PolicyFormat = json ? .json : .text(TableStyle.forStandardOutput)
+        let signals = isLive ? EndingSignals() : nil
+        try monitor.start()
+        guard let signals else {
+            Standard.print(format.text(for: question, on: monitor.currentPath))
+            return monitor.stop()
+        }
+        // An explanation asks the policy some hundred times, which is not for the reader's own thread.
+        Task {
+            let output = Output()
+            for await path in monitor { await output.write(format.text(for: question, on: path)) }
+        }
+        signals.wait()
+        monitor.stop()
     }
 }

@@ -54,7 +54,7 @@ private func object(_ interface: NetworkInterface) -> JSONValue {
 }
 
 /// UTC with microseconds, as in RFC 3339.
-private func rfc3339(_ time: Timestamp) -> String {
+func rfc3339(_ time: Timestamp) -> String {
     var seconds = time_t(time.nanosecondsSinceEpoch / 1_000_000_000)
     var parts = tm()
     gmtime_r(&seconds, &parts)
@@ -68,6 +68,15 @@ private func clock(_ parts: tm) -> String { "\(padded(parts.tm_hour)):\(padded(p
 private func padded(_ number: Int32, to width: Int = 2) -> String {
     let digits = String(number)
     return String(repeating: "0", count: max(0, width - digits.count)) + digits
+}
+
+/// The local time of day with milliseconds.
+func wallTime() -> String {
+    let now = Timestamp.now.nanosecondsSinceEpoch
+    var seconds = time_t(now / 1_000_000_000)
+    var parts = tm()
+    localtime_r(&seconds, &parts)
+    return "\(clock(parts)).\(padded(Int32(now % 1_000_000_000 / 1_000_000), to: 3))"
 }
 
 // MARK: - For people
@@ -126,15 +135,8 @@ struct TableStyle: Sendable {
         return notes.joined(separator: ", ")
     }
 
-    private func wallTime() -> String {
-        let now = Timestamp.now.nanosecondsSinceEpoch
-        var seconds = time_t(now / 1_000_000_000)
-        var parts = tm()
-        localtime_r(&seconds, &parts)
-        return "\(clock(parts)).\(padded(Int32(now % 1_000_000_000 / 1_000_000), to: 3))"
-    }
-
-    private func colour(of status: NetworkPath.Status) -> String {
+    /// The escape sequence for a status.
+    func colour(of status: NetworkPath.Status) -> String {
         switch status {
         case .wifi, .wired: "\u{1B}[32m"
         case .wwan: "\u{1B}[33m"

@@ -34,13 +34,13 @@ final class PictureServer: Sendable {
     /// The paths of exchanges that stopped and whose peer has gone away.
     let departures: AsyncStream<String>
 
-    init(_ headers: [String] = ["Cache-Control: max-age=3600"]) throws {
+    init(_ headers: [String] = ["Cache-Control: max-age=3600"], host: String = "127.0.0.1") throws {
         let state = Box(State(headers: headers))
         let gate = DispatchSemaphore(value: 0)
         let (departures, departed) = AsyncStream.makeStream(of: String.self)
         self.gate = gate
         self.departures = departures
-        server = try FaultServer { exchange in
+        server = try FaultServer(host: host) { exchange in
             let path = exchange.request.target
             let (behaviour, headers) = state.value.withLock { state in
                 let next = state.next[path]?.isEmpty == false ? state.next[path]?.removeFirst() : nil
@@ -69,6 +69,16 @@ final class PictureServer: Sendable {
 
     /// Lets one exchange that holds go on.
     func letGo() { gate.signal() }
+
+    func resource(_ id: ResourceID, limit: Int64 = 1 << 30) throws -> Resource {
+        try Resource(
+            id,
+            renditions: [
+                Rendition(.thumbnail, url: server.url("/thumbnail"), size: 4000),
+                Rendition(
+                    .original, url: server.url("/original"), size: 900_000, limits: TransferLimits(bytes: limit)),
+            ])
+    }
 
     /// The requests so far for a path.
     func requests(_ path: String) -> [FaultServer.Request] { server.requests.filter { $0.target == path } }
@@ -146,14 +156,7 @@ final class LoaderRig: Sendable {
     deinit { monitor.stop() }
 
     func resource(_ id: ResourceID = "picture", limit: Int64 = 1 << 30) throws -> Resource {
-        try Resource(
-            id,
-            renditions: [
-                Rendition(.thumbnail, url: server.server.url("/thumbnail"), size: 4000),
-                Rendition(
-                    .original, url: server.server.url("/original"), size: 900_000, limits: TransferLimits(bytes: limit)
-                ),
-            ])
+        try server.resource(id, limit: limit)
     }
 
     func wifi() throws { try kernel.connect("wlan0", address: "10.1.0.2/24", gateway: "10.1.0.1", metric: 600) }
