@@ -29,7 +29,8 @@ let package = Package(
             path: "Examples/reach"),
 
         .executableTarget(
-            name: "gallery", dependencies: ["DownloadPolicy", "Reachability", "ResourceLoader"], path: "Examples/gallery"),
+            name: "gallery", dependencies: ["DownloadPolicy", "Reachability", "ResourceLoader"],
+            path: "Examples/gallery"),
 
         .target(name: "CNamespace", path: "Tests/CNamespace"),
         .target(name: "NamespaceTools", dependencies: ["CNamespace"], path: "Tests/NamespaceTools"),

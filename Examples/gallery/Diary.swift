@@ -95,7 +95,9 @@ final class Diary: Sendable {
             return last?.picture != screen.picture || last?.why != screen.why
         }
         guard isNews else { return }
-        say("\(stamp(screen.time))    \(name): \(screen.picture)\(screen.progress.isEmpty ? "" : " (\(screen.progress))")")
+        say(
+            "\(stamp(screen.time))    \(name): \(screen.picture)\(screen.progress.isEmpty ? "" : " (\(screen.progress))")"
+        )
         say("                    \(screen.why)")
     }
 

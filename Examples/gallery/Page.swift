@@ -50,7 +50,8 @@ struct Page {
     private var legend: String {
         let keys = [
             ("wifi", "Wi-Fi"), ("wwan", "cellular"), ("offline", "no network"), ("original", "original on the screen"),
-            ("thumbnail", "thumbnail"), ("placeholder", "placeholder"), ("travels", "bytes travel"), ("waits", "a part waits"),
+            ("thumbnail", "thumbnail"), ("placeholder", "placeholder"), ("travels", "bytes travel"),
+            ("waits", "a part waits"),
         ]
         return keys.map { "<span><i class=\"\($0.0)\"></i>\($0.1)</span>" }.joined()
     }

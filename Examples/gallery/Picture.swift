@@ -119,7 +119,9 @@ enum PNG {
             let count = min(65_535, data.count - offset)
             let isLast = offset + count == data.count
             let length = UInt16(count)
-            stream += [isLast ? 1 : 0, UInt8(length & 255), UInt8(length >> 8), UInt8(~length & 255), UInt8(~length >> 8)]
+            stream += [
+                isLast ? 1 : 0, UInt8(length & 255), UInt8(length >> 8), UInt8(~length & 255), UInt8(~length >> 8),
+            ]
             stream += data[offset..<offset + count]
             offset += count
         } while offset < data.count

@@ -99,9 +99,11 @@ struct Story {
         try await viewer.wait("ridge") { $0.variant == .original && $0.isAtRest }
         spent = Received.now() - beforeUpgrade
         let resumed = viewer.gallery.loader.transfers.resumed - resumedBefore
-        diary.check("the original of the ridge is on the screen, byte for byte", try viewer.matches("ridge", originals[1]))
+        diary.check(
+            "the original of the ridge is on the screen, byte for byte", try viewer.matches("ridge", originals[1]))
         diary.check("it was resumed: \(bytes(resumed)) of \(bytes(size)) were there already", resumed > size / 3)
-        diary.check("Wi-Fi carried the rest only (\(bytes(spent.wifi)))", spent.wifi < (size - resumed) * 11 / 10 + 20_000)
+        diary.check(
+            "Wi-Fi carried the rest only (\(bytes(spent.wifi)))", spent.wifi < (size - resumed) * 11 / 10 + 20_000)
         diary.check("cellular carried nothing meanwhile (\(bytes(spent.cellular)))", spent.cellular < 2000)
         diary.check("it waited for Wi-Fi to hold for three seconds", diary.now - upgradeBegan > 3)
 
@@ -169,4 +171,3 @@ struct Story {
         diary.check("the thumbnail stays on the screen, and the original waits", viewer.isWaiting("fjord"))
     }
 }
-

@@ -11,6 +11,8 @@ final class CacheLadders: LadderSource {
         var sizes: [CacheVariant: Int64] = [:]
         /// Rungs above the lowest that are not to be had, and until when; `nil` stands for as long as somebody loads it.
         var unobtainable: [CacheVariant: Duration?] = [:]
+        /// What the server forbids to store; it goes with the last load.
+        var unkept: Set<CacheVariant> = []
     }
 
     private let cache: any ResourceCache
@@ -42,10 +44,19 @@ final class CacheLadders: LadderSource {
     }
 
     func leave(_ resource: Resource) {
-        entries.withLock { entries in
+        let unkept = entries.withLock { entries -> Set<CacheVariant> in
             entries[resource.id]?.loads -= 1
-            if entries[resource.id]?.loads == 0 { entries[resource.id] = nil }
+            guard let entry = entries[resource.id], entry.loads == 0 else { return [] }
+            entries[resource.id] = nil
+            return entry.unkept
         }
+        // Should the cache not be asked now, it is stale at once and goes by age.
+        for variant in unkept { try? cache.remove(resource.cacheKey, variant: variant) }
+    }
+
+    /// A body that the server forbids to store has come (`no-store`): it is kept for as long as somebody shows it.
+    func keepForNow(_ variant: CacheVariant, of resource: Resource) {
+        entries.withLock { _ = $0[resource.id]?.unkept.insert(variant) }
     }
 
     func learn(size: Int64, of variant: CacheVariant, in resource: Resource) {

@@ -16,11 +16,14 @@ actor CacheSink: TransferSink {
     private let variant: CacheVariant
     private let fingerprint: [UInt8]
     private let meter: BudgetMeter
+    private let ladders: CacheLadders
     private let network: NetworkState
     private let now: @Sendable () -> Duration
     private let measured = Mutex(Measurement())
 
     private var part: ResumablePart?
+    /// The path that the present attempt was sent over.
+    private var carrier = PathFacts(.unknown)
     private var note = PartNote()
     /// How much the note on disk vouches for.
     private var noted: Int64 = 0
@@ -30,13 +33,14 @@ actor CacheSink: TransferSink {
 
     init(
         _ disk: DiskCache, _ resource: Resource, _ variant: CacheVariant, identity: RequestIdentity,
-        meter: BudgetMeter, network: NetworkState, now: @escaping @Sendable () -> Duration
+        meter: BudgetMeter, ladders: CacheLadders, network: NetworkState, now: @escaping @Sendable () -> Duration
     ) {
         self.disk = disk
         self.resource = resource
         self.variant = variant
         fingerprint = Array(identity.digest.utf8)
         self.meter = meter
+        self.ladders = ladders
         self.network = network
         self.now = now
     }
@@ -44,6 +48,8 @@ actor CacheSink: TransferSink {
     nonisolated var measurement: Measurement { measured.withLock { $0 } }
 
     func stored() throws(SinkFailure) -> PartialBody? {
+        // The attempt is sent when this has returned, over this path. What it brings may be written much later.
+        carrier = network.facts
         let part = try claimed()
         note = part.note
         noted = part.length
@@ -53,9 +59,7 @@ actor CacheSink: TransferSink {
 
     func begin(_ body: PartialBody) throws(SinkFailure) {
         let part = try claimed()
-        meter.begin()
-        let network = network.facts.network
-        measured.withLock { $0 = Measurement(network: network) }
+        measured.withLock { $0 = Measurement(network: carrier.network) }
         note = PartNote(validator: body.validator?.note, total: body.total)
         try storing { () throws(CacheError) in
             try part.truncate(to: min(body.offset, part.length))
@@ -65,7 +69,7 @@ actor CacheSink: TransferSink {
     }
 
     func write(_ bytes: [UInt8]) throws(SinkFailure) {
-        meter.count(bytes.count)
+        meter.count(bytes.count, begunOn: carrier)
         let now = now()
         measured.withLock { measured in
             // The first piece opens the clock; its own bytes travelled before.
@@ -101,6 +105,7 @@ actor CacheSink: TransferSink {
         let part = try claimed()
         try verify(part, checks)
         let cacheControl = head["cache-control"].map { CacheControl($0) }
+        if cacheControl?.forbidsStoring == true { ladders.keepForNow(variant, of: resource) }
         let metadata = CacheMetadata(
             contentType: head["content-type"], etag: head["etag"], lastModified: head["last-modified"],
             lifetime: cacheControl?.lifetime(age: head["age"]))

@@ -53,8 +53,6 @@ final class BudgetMeter: Sendable {
     private struct State {
         var reservation: BudgetReservation?
         var used: Int64 = 0
-        /// The path that the present attempt began on.
-        var path = PathFacts(.unknown)
     }
 
     private let budget: LoaderBudget?
@@ -83,27 +81,21 @@ final class BudgetMeter: Sendable {
         if let surplus { budget.settle(surplus, used: 0) }
     }
 
-    /// An attempt's body begins to arrive.
-    func begin() {
-        let path = network.facts
-        state.withLock { $0.path = path }
-    }
-
-    func count(_ bytes: Int) {
+    /// Counts bytes of an attempt, by the cost of the path that it was sent over.
+    func count(_ bytes: Int, begunOn path: PathFacts) {
         guard budget != nil else { return }
-        let path = network.facts
-        state.withLock { state in
-            // Once the network is another, what still arrives came over the one before.
-            let carrier = path.network == state.path.network ? path : state.path
-            if carrier.isCharged { state.used += Int64(bytes) }
-        }
+        // The same network may have become dearer meanwhile; once it is another, the bytes came over the one before.
+        let now = network.facts
+        let carrier = now.network == path.network ? now : path
+        guard carrier.isCharged else { return }
+        state.withLock { $0.used += Int64(bytes) }
     }
 
     /// Counts what has arrived, and gives back what is still set aside. Waits for the disk.
     func settle() {
         guard let budget else { return }
         let settled = state.withLock { state in
-            defer { (state.reservation, state.used) = (nil, 0) }
+            defer { state = State() }
             return state
         }
         guard settled.reservation != nil || settled.used > 0 else { return }

@@ -220,8 +220,8 @@ actor LoaderCore {
             }
         }
         let sink = CacheSink(
-            cache.disk, resource, rendition.variant, identity: request.identity, meter: meter, network: network,
-            now: { [clock] in clock.now() })
+            cache.disk, resource, rendition.variant, identity: request.identity, meter: meter, ladders: ladders,
+            network: network, now: { [clock] in clock.now() })
         numbers += 1
         downloads[key] = Download(
             resource: resource, quality: fetch.quality, revalidated: entry, sink: sink, meter: meter,

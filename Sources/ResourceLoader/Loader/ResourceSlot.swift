@@ -117,7 +117,9 @@ private final class SlotSource: Sendable {
             let (display, revision) = state.withLock { ($0.item == item ? $0.display : nil, $0.revision) }
             guard let display else { continue }
             if case .body(let body, _) = display.content {
-                if display.isAtRest { return end(revision, display.failure.map { .failed($0) } ?? .value(body), body, meanwhile) }
+                if display.isAtRest {
+                    return end(revision, display.failure.map { .failed($0) } ?? .value(body), body, meanwhile)
+                }
                 if body.entry.id != shown { meanwhile(body) }
                 shown = body.entry.id
             } else if let failure = display.resourceFailure {

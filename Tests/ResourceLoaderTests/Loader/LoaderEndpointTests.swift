@@ -176,7 +176,7 @@ struct LoaderSlotTests {
         try await expect(.thumbnail, in: slot)
         try rig.wifi()
         try await until { slot.display?.decision.reasons.contains { $0.rule == .settling } == true }
-        try await rig.advance(by: .seconds(3))
+        try await rig.letThePathHold()
         try await expect(.original, in: slot)
     }
 

@@ -37,7 +37,7 @@ struct LoaderNetworkTests {
         #expect(rig.server.requests("/original").count == 1)
         try rig.wifi()
         try await shown.expect("the free path settling") { $0.decision.reasons.contains { $0.rule == .settling } }
-        try await rig.advance(by: .seconds(3))
+        try await rig.letThePathHold()
         try await shown.expect(.original, PictureServer.original)
         expectOneResume(of: rig)
     }
@@ -48,10 +48,11 @@ struct LoaderNetworkTests {
         var shown = Displays(rig.loader.load(try rig.resource()))
         try await shown.expectBytes(830_000, of: .original)
         try rig.kernel.connect("wwan0", address: "10.2.0.2/24", gateway: "10.2.0.1", metric: 1)
-        try await shown.expect("the costly path") { $0.decision.reasons.contains { $0.rule == .expensive } }
-        rig.server.letGo()
-        try await shown.expect(.original, PictureServer.original)
+        try await shown.expect("the original on the costly path") {
+            $0.variant == .original && $0.isAtRest && $0.decision.reasons.contains { $0.rule == .expensive }
+        }
         #expect(rig.server.requests("/thumbnail").isEmpty)
+        rig.server.letGo()
     }
 
     @Test func keepsWhatIsThereWhenTheNetworkGoesAndResumes() async throws {
@@ -118,7 +119,7 @@ struct LoaderNetworkTests {
         #expect(rig.server.requests("/thumbnail").isEmpty)
         try rig.wifi()
         try await shown.expect("the free path settling") { $0.decision.reasons.contains { $0.rule == .settling } }
-        try await rig.advance(by: .seconds(3))
+        try await rig.letThePathHold()
         try await shown.expect(.original, PictureServer.original)
         expectOneResume(of: rig)
     }
@@ -200,7 +201,7 @@ struct LoaderBudgetTests {
         try rig.wifi()
         var free = Displays(rig.loader.load(try rig.resource("free")))
         try await free.expect("the path") { $0.decision.reasons.contains { $0.rule == .settling } }
-        try await rig.advance(by: .seconds(3))
+        try await rig.letThePathHold()
         try await free.expect(.original, PictureServer.original)
         #expect(budget.facts.remaining == 996_000)
         #expect(rig.loader.statistics.unsettledBudgets == 0)

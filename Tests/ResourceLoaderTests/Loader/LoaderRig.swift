@@ -103,7 +103,8 @@ final class PictureServer: Sendable {
             lines.append("Content-Range: bytes \(start)-\(body.count - 1)/\(body.count)")
             rest = body[start...]
         }
-        exchange.send("HTTP/1.1 \(status)\r\nContent-Length: \(rest.count)\r\n\(lines.joined(separator: "\r\n"))\r\n\r\n")
+        exchange.send(
+            "HTTP/1.1 \(status)\r\nContent-Length: \(rest.count)\r\n\(lines.joined(separator: "\r\n"))\r\n\r\n")
         switch behaviour {
         case .good, .status, .silent: exchange.send(rest)
         case .stops(let count):
@@ -174,6 +175,9 @@ final class LoaderRig: Sendable {
         engineClock.advance(by: duration)
         clock.advance(by: duration)
     }
+
+    /// Time for a cheaper path to have held for long enough, also where it was seen to be gone in between.
+    func letThePathHold() async throws { try await advance(by: .seconds(5)) }
 
     func store(_ body: [UInt8], as variant: CacheVariant, lifetime: Duration = .seconds(3600)) throws {
         let length = "\"\(body.count)\""

@@ -95,6 +95,18 @@ struct LoaderTests {
         #expect(rig.server.requests("/original").count == 1)
     }
 
+    @Test func keepsWhatMustNotBeStoredOnlyWhileItIsShown() async throws {
+        let rig = try LoaderRig(headers: ["Cache-Control: no-store"])
+        try rig.wifi()
+        do {
+            var shown = Displays(rig.loader.load(try rig.resource()))
+            try await shown.expect(.original, PictureServer.original)
+        }
+        let key = CacheKey("picture")
+        try await until { (try? rig.disk.entry(of: key, variant: .original)) == .some(nil) }
+        #expect(rig.server.requests("/original").count == 1)
+    }
+
     // MARK: What fails
 
     @Test func takesTheLesserRungWhenTheOriginalIsTooLarge() async throws {
