@@ -9,12 +9,14 @@ extension Invocation {
         case .status(let json): try status(json ? .json : .table())
         case .wait(let statuses, let timeout): wait(for: statuses, timeout)
         case .explain(let address): Standard.print("\(try monitor().explanation(of: address))\n")
-        case .policy(let question, let json, let isLive): try policy(question, json, isLive)
+        case .policy(let question, let json, let isWatching): try policy(question, json: json, isWatching: isWatching)
+        case .record(let file): try record(to: file)
+        case .replay(let file, let json): try replay(file, json ? .json : .table())
         case .help: Standard.print(Self.help + "\n")
         }
     }
 
-    private func monitor() -> ReachabilityMonitor { ReachabilityMonitor(configuration: configuration) }
+    func monitor() -> ReachabilityMonitor { ReachabilityMonitor(configuration: configuration) }
 
     private func watch(_ format: PathFormat, _ settling: Duration?) throws {
         let monitor = monitor()
@@ -59,23 +61,5 @@ extension Invocation {
         signals.wait()
         // Interrupted before it held.
         exit(ExitStatus.offline)
-    }
-
-    private func policy(_ question: PolicyQuestion, _ json: Bool, _ isLive: Bool) throws {
-        let monitor = monitor()
-        let format: PolicyFormat = json ? .json : .text(TableStyle.forStandardOutput)
-        let signals = isLive ? EndingSignals() : nil
-        try monitor.start()
-        guard let signals else {
-            Standard.print(format.text(for: question, on: monitor.currentPath))
-            return monitor.stop()
-        }
-        // An explanation asks the policy some hundred times, which is not for the reader's own thread.
-        Task {
-            let output = Output()
-            for await path in monitor { await output.write(format.text(for: question, on: path)) }
-        }
-        signals.wait()
-        monitor.stop()
     }
 }

@@ -1,7 +1,7 @@
 import Glibc
 
 /// What ends a command that would go on for ever: SIGINT, SIGTERM, or a reader of standard output that has gone.
-struct EndingSignals {
+struct EndingSignals: Sendable {
     private var signals = sigset_t()
 
     /// Blocks the signals, for the calling thread and for all that it starts from now on, so that ``wait()`` gets them.
@@ -22,6 +22,28 @@ struct EndingSignals {
         var number: CInt = 0
         while sigwait(&signals, &number) != 0 {}
     }
+}
+
+extension EndingSignals {
+    /// Ends the process at once when a signal comes, whatever its threads are doing: with status 0, as asked for.
+    func endProcess() {
+        let box = Unmanaged.passRetained(SignalsBox(signals: self))
+        var thread = pthread_t()
+        if pthread_create(&thread, nil, waitForSignals, box.toOpaque()) == 0 { pthread_detach(thread) }
+    }
+}
+
+/// What a thread is handed.
+private final class SignalsBox: Sendable {
+    let signals: EndingSignals
+
+    init(signals: EndingSignals) { self.signals = signals }
+}
+
+private func waitForSignals(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    guard let context else { return nil }
+    Unmanaged<SignalsBox>.fromOpaque(context).takeRetainedValue().signals.wait()
+    exit(0)
 }
 
 private func waitForClosedPipe(_: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {

@@ -1,4 +1,3 @@
-import DownloadPolicy
 import Reachability
 
 /// A mistake on the command line: what is wrong, and how to call it.
@@ -17,6 +16,8 @@ struct Invocation {
         case wait(for: Set<NetworkPath.Status>, timeout: Duration?)
         case explain(IPAddress?)
         case policy(PolicyQuestion, json: Bool, watch: Bool)
+        case record(file: String)
+        case replay(file: String, json: Bool)
         case help
     }
 
@@ -80,24 +81,34 @@ struct Invocation {
             command = .explain(address)
         case "policy":
             var question = PolicyQuestion()
-            var (json, watch) = (false, false)
+            var json = false
+            var watch = false
             while let word = words.next() {
                 switch word {
-                case "--watch": watch = true
                 case "--json": json = true
-                case "--cached": try words.setCache(.fresh, in: &question.ladder, after: word)
-                case "--stale": try words.setCache(.stale, in: &question.ladder, after: word)
-                case "--size": try words.setSizes(in: &question.ladder, after: word)
-                case "--trigger": question.trigger = try words.trigger(after: word)
-                case "--always-original": question.preferences.alwaysDownloadOriginal = true
-                case "--lowest": question.preferences.mode = .lowest
-                case "--cached-only": question.preferences.mode = .cachedOnly
-                case "--budget": question.budget = try words.bytes(after: word)
+                case "--watch": watch = true
                 case "--type": rules.append(try words.rule(after: word))
-                default: throw Self.unknown(word, Self.policyUsage)
+                default:
+                    guard try question.take(word, &words) else { throw Self.unknown(word, PolicyQuestion.usage) }
                 }
             }
             command = .policy(question, json: json, watch: watch)
+        case "record":
+            command = .record(file: try words.file("reach record FILE"))
+        case "replay":
+            var json = false
+            var file: String?
+            while let word = words.next() {
+                switch word {
+                case "--json": json = true
+                case "--type": rules.append(try words.rule(after: word))
+                default:
+                    guard file == nil, !word.hasPrefix("-") else { throw Self.unknown(word, Self.replayUsage) }
+                    file = word
+                }
+            }
+            guard let file else { throw UsageError(problem: "no file given", usage: "usage: \(Self.replayUsage)") }
+            command = .replay(file: file, json: json)
         case "help", "--help", "-h":
             command = .help
         default:
@@ -106,13 +117,10 @@ struct Invocation {
         configuration = ReachabilityMonitor.Configuration(rules: rules)
     }
 
-    private static let synopsis = "usage: reach watch | status | wait | explain | policy | help"
-    private static let policyUsage =
-        "reach policy [--watch] [--json] [--cached thumbnail,original] [--stale ...] [--size original=4MB,...] "
-        + "[--trigger visible|user|user:original|prefetch] [--always-original | --lowest | --cached-only] "
-        + "[--budget BYTES] [--type PATTERN=TYPE]"
+    private static let synopsis = "usage: reach watch | status | wait | explain | policy | record | replay | help"
+    private static let replayUsage = "reach replay FILE [--json] [--type PATTERN=TYPE]"
 
-    private static func unknown(_ word: String, _ usage: String) -> UsageError {
+    static func unknown(_ word: String, _ usage: String) -> UsageError {
         let kind = word.hasPrefix("-") ? "unknown option" : "unexpected argument"
         return UsageError(problem: "\(kind) '\(word)'", usage: "usage: \(usage)")
     }
@@ -125,132 +133,30 @@ struct Invocation {
           reach wait [--for wifi,wired] [--timeout S]
                                                  until it holds; exit status 0, or 1 at the timeout
           reach explain [ADDRESS]                the chain of evidence: lookup, link, address, kind, cost
-          reach policy [--watch] [--json]        what a download policy decides about a made-up picture on this path,
-                                                 why, and what would have to be otherwise; again for each change
+          reach policy [--watch] [--json]        which quality of a made-up picture to show and fetch now, and why
+          reach record FILE                      what the kernel says, until interrupted, for bug reports
+          reach replay FILE [--json]             what `watch` would have reported of a recording
           reach help
 
           --type PATTERN=TYPE   interfaces whose name matches are of this type: wifi, wwan, wired, other
                                 (any command, any number of times; a pattern as in a shell)
           --settle MS           report a change once it has held for so long; costlier ones at once
-          --cached LIST         the picture's renditions that the cache has: thumbnail, original; --stale for old copies
-          --size LIST           such as original=4MB,thumbnail=40kB; both unknown where it is left out
-          --trigger WHO         visible, user, user:original (a tap that names it), prefetch
-          --always-original     the user's setting; or --lowest, or --cached-only
-          --budget BYTES        what remains of a data budget, such as 500kB; none where it is left out
           --for LIST            of wifi, wwan, wired, other, offline; any way out where it is left out
+
+        The picture of `reach policy` has a thumbnail and an original:
+          --cached LIST         what the cache has of it: thumbnail, original, each with =stale if it is old
+          --size LIST           thumbnail=40kB,original=4MB, which is what it has if nothing is said
+          --trigger WHY         prefetch, visible (if nothing is said), user, user=original
+          --prefer MODE         automatic (if nothing is said), alwaysOriginal, lowest, cachedOnly
+          --allow-roaming       roaming costs are accepted
+          --budget SIZE         what remains of the data budget
+          --throughput SIZE     measured, a second
+
+        A recording is a pcap file that tshark opens (link type 253). It holds the names and hardware addresses of all
+        interfaces, this machine's IP addresses, all routes with their gateways, the name servers, and the names of
+        Wi-Fi networks joined meanwhile: no traffic, no keys, no addresses that were talked to.
 
         Statuses: wifi, wwan (cellular, dial-up), wired, other, offline. Needs no privileges, sends no packet.
         Exit status 2: the command line is wrong. 3: the kernel can't be asked.
         """
-}
-
-/// The words of a command line, taken one by one.
-private struct Words {
-    private var words: [String]
-
-    init(_ words: some Sequence<String>) {
-        // `--option=value` is `--option value`.
-        self.words = words.flatMap { word -> [String] in
-            guard word.hasPrefix("--"), let cut = word.firstIndex(of: "=") else { return [word] }
-            return [String(word[..<cut]), String(word[word.index(after: cut)...])]
-        }
-    }
-
-    mutating func next() -> String? { words.isEmpty ? nil : words.removeFirst() }
-
-    private mutating func value(after option: String, _ what: String) throws(UsageError) -> String {
-        guard let value = next() else { throw UsageError(problem: "\(option) needs \(what)") }
-        return value
-    }
-
-    mutating func duration(after option: String, unit: Duration, _ name: String) throws(UsageError) -> Duration {
-        let text = try value(after: option, "a number of \(name)")
-        // Beyond a billion the clocks' arithmetic could overflow, and nobody waits for that.
-        guard let number = Double(text), number.isFinite, (0...1e9).contains(number) else {
-            throw UsageError(
-                problem: "'\(text)' is not a number of \(name)", usage: "give \(option) a number from 0 to 1000000000")
-        }
-        return unit * number
-    }
-
-    mutating func statuses(after option: String) throws(UsageError) -> Set<NetworkPath.Status> {
-        let text = try value(after: option, "a list of statuses")
-        var statuses: Set<NetworkPath.Status> = []
-        for word in text.split(separator: ",", omittingEmptySubsequences: false) {
-            guard let status = NetworkPath.Status(rawValue: String(word)), status != .unknown else {
-                throw UsageError(
-                    problem: "'\(word)' is not a status", usage: "choose from wifi, wwan, wired, other, offline")
-            }
-            statuses.insert(status)
-        }
-        return statuses
-    }
-
-    mutating func rule(after option: String) throws(UsageError) -> InterfaceRule {
-        let text = try value(after: option, "PATTERN=TYPE")
-        let usage = "give \(option) PATTERN=TYPE with a type of wifi, wwan, wired, other"
-        guard let cut = text.lastIndex(of: "="), cut != text.startIndex else {
-            throw UsageError(problem: "'\(text)' is not PATTERN=TYPE", usage: usage)
-        }
-        let type = NetworkInterface.InterfaceType(rawValue: String(text[text.index(after: cut)...]))
-        guard let type, type != .loopback else { throw UsageError(problem: "'\(text)' has no such type", usage: usage) }
-        return InterfaceRule(String(text[..<cut]), type: type)
-    }
-
-    // MARK: What is asked of a policy
-
-    private mutating func list(after option: String, _ what: String) throws(UsageError) -> [Substring] {
-        try value(after: option, what).split(separator: ",", omittingEmptySubsequences: false)
-    }
-
-    private func quality(_ name: some StringProtocol) throws(UsageError) -> Quality {
-        switch name {
-        case "thumbnail": return .thumbnail
-        case "original": return .original
-        default: throw UsageError(problem: "'\(name)' is no rendition", usage: "choose from thumbnail, original")
-        }
-    }
-
-    mutating func setCache(_ state: CacheState, in ladder: inout Ladder, after option: String) throws(UsageError) {
-        for name in try list(after: option, "a list of renditions") { ladder[try quality(name)].cache = state }
-    }
-
-    mutating func setSizes(in ladder: inout Ladder, after option: String) throws(UsageError) {
-        for item in try list(after: option, "a list such as original=4MB") {
-            let halves = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            guard halves.count == 2 else {
-                throw UsageError(problem: "'\(item)' is not RENDITION=BYTES", usage: "such as original=4MB")
-            }
-            ladder[try quality(halves[0])].size = try Self.bytes(halves[1])
-        }
-    }
-
-    mutating func trigger(after option: String) throws(UsageError) -> Trigger {
-        let text = try value(after: option, "visible, user or prefetch")
-        switch text {
-        case "visible": return .visible
-        case "prefetch": return .prefetch
-        case "user": return .user
-        case _ where text.hasPrefix("user:"): return .user(naming: try quality(text.dropFirst(5)))
-        default:
-            throw UsageError(
-                problem: "'\(text)' is no trigger", usage: "choose from visible, user, user:original, prefetch")
-        }
-    }
-
-    mutating func bytes(after option: String) throws(UsageError) -> Int64 {
-        try Self.bytes(value(after: option, "a number of bytes"))
-    }
-
-    /// Decimal units, as data plans have them.
-    private static func bytes(_ text: some StringProtocol) throws(UsageError) -> Int64 {
-        let units: [(String, Double)] = [("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("KB", 1e3), ("B", 1)]
-        let unit = units.first { text.hasSuffix($0.0) } ?? ("", 1)
-        guard let number = Double(text.dropLast(unit.0.count)), number.isFinite, number >= 0, number * unit.1 < 1e18
-        else {
-            throw UsageError(
-                problem: "'\(text)' is not a number of bytes", usage: "such as 300000, 40kB, 4MB or 1.5GB")
-        }
-        return Int64(number * unit.1)
-    }
 }

@@ -14,10 +14,12 @@ enum PathFormat: Sendable {
         }
     }
 
-    func line(for path: NetworkPath) -> String {
-        switch self {
-        case .json: jsonLine(for: path)
-        case .table(let style): style.line(for: path)
+    /// - Parameter time: when it was so; `nil` for now.
+    func line(for path: NetworkPath, at time: Timestamp? = nil) -> String {
+        let time = time ?? .now
+        return switch self {
+        case .json: jsonLine(for: path, at: time)
+        case .table(let style): style.line(for: path, at: time)
         }
     }
 }
@@ -25,11 +27,10 @@ enum PathFormat: Sendable {
 // MARK: - For programs
 
 /// One object, with the keys that the README lists.
-private func jsonLine(for path: NetworkPath) -> String {
-    let now = Timestamp.now
+private func jsonLine(for path: NetworkPath, at time: Timestamp) -> String {
     var json = JSONObject()
-    json.add("time", .text(rfc3339(now)))
-    json.add("monotonic_ns", .number(now.monotonicNanoseconds))
+    json.add("time", .text(rfc3339(time)))
+    json.add("monotonic_ns", .number(time.monotonicNanoseconds))
     json.add("status", .text(path.status.rawValue))
     json.add("reason", path.reason.map { .text($0.rawValue) } ?? .null)
     json.add("interface", path.interface.map(object) ?? .null)
@@ -70,15 +71,6 @@ private func padded(_ number: Int32, to width: Int = 2) -> String {
     return String(repeating: "0", count: max(0, width - digits.count)) + digits
 }
 
-/// The local time of day with milliseconds.
-func wallTime() -> String {
-    let now = Timestamp.now.nanosecondsSinceEpoch
-    var seconds = time_t(now / 1_000_000_000)
-    var parts = tm()
-    localtime_r(&seconds, &parts)
-    return "\(clock(parts)).\(padded(Int32(now % 1_000_000_000 / 1_000_000), to: 3))"
-}
-
 // MARK: - For people
 
 /// Aligned columns, coloured on a terminal.
@@ -95,11 +87,11 @@ struct TableStyle: Sendable {
 
     var header: String { row(["TIME", "STATUS", "INTERFACE", "GATEWAY", "SUPPORTS", "NOTES"]) }
 
-    func line(for path: NetworkPath) -> String {
+    func line(for path: NetworkPath, at time: Timestamp) -> String {
         let supports = [(path.supportsIPv4, "4"), (path.supportsIPv6, "6"), (path.supportsDNS, "DNS")]
             .filter(\.0).map(\.1).joined(separator: " ")
         let line = row([
-            wallTime(), path.status.rawValue, interface(of: path),
+            wallTime(time), path.status.rawValue, interface(of: path),
             path.gateways.map(\.description).joined(separator: " "), supports, notes(on: path),
         ])
         return hasColour ? colour(of: path.status) + line.dropLast() + "\u{1B}[0m\n" : line
@@ -135,8 +127,15 @@ struct TableStyle: Sendable {
         return notes.joined(separator: ", ")
     }
 
-    /// The escape sequence for a status.
-    func colour(of status: NetworkPath.Status) -> String {
+    private func wallTime(_ time: Timestamp) -> String {
+        let now = time.nanosecondsSinceEpoch
+        var seconds = time_t(now / 1_000_000_000)
+        var parts = tm()
+        localtime_r(&seconds, &parts)
+        return "\(clock(parts)).\(padded(Int32(now % 1_000_000_000 / 1_000_000), to: 3))"
+    }
+
+    private func colour(of status: NetworkPath.Status) -> String {
         switch status {
         case .wifi, .wired: "\u{1B}[32m"
         case .wwan: "\u{1B}[33m"
@@ -156,6 +155,7 @@ extension NetworkPath.OfflineReason {
         case .noAddress: "no address"
         case .noRoute: "no route"
         case .unreachableRoute: "the routing table says unreachable"
+        case .unresolvedName: "the name has no address"
         }
     }
 }

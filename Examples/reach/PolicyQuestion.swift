@@ -1,70 +1,100 @@
 import DownloadPolicy
 import Reachability
 
-/// A made-up picture in two sizes, and who wants it: what a download policy is asked about.
-struct PolicyQuestion: Sendable {
-    var ladder = Ladder()
-    var trigger = Trigger.visible
-    var preferences = DownloadPreferences()
-    /// What remains of a data budget, in bytes.
-    var budget: Int64?
+/// A made-up picture, and what is known and wanted of it: all of a policy's input but the path.
+struct PolicyQuestion {
+    private var ladder = Ladder(thumbnail: Rung(size: 40_000), original: Rung(size: 4_000_000))
+    private var trigger = Trigger.visible
+    private var preferences = DownloadPreferences()
+    private var budget: BudgetFacts?
+    private var throughput: Int64?
 
-    /// What an unknown size is reckoned at where there is a budget.
-    private static let reserve: Int64 = 1_000_000
+    static let usage =
+        "reach policy [--watch] [--json] [--cached LIST] [--size LIST] [--trigger WHY] [--prefer MODE] ..."
 
+    /// The input that the question is on a path.
     func input(on path: NetworkPath) -> PolicyInput {
         PolicyInput(
-            path: PathFacts(path), preferences: preferences, trigger: trigger, ladder: ladder,
-            budget: budget.map { BudgetFacts(remaining: $0, reserve: Self.reserve) })
+            path: PathFacts(path), preferences: preferences, trigger: trigger, ladder: ladder, budget: budget,
+            throughput: throughput)
     }
-}
 
-/// How a decision is printed.
-enum PolicyFormat: Sendable {
-    case json
-    case text(TableStyle)
+    /// Takes an option; `false` if it is none of its own.
+    mutating func take(_ option: String, _ words: inout Words) throws(UsageError) -> Bool {
+        switch option {
+        case "--cached": try takeCached(words.value(after: option, "a list of qualities"))
+        case "--size": try takeSizes(words.value(after: option, "a list such as thumbnail=40kB,original=4MB"))
+        case "--trigger": trigger = try Self.trigger(words.value(after: option, "a trigger"))
+        case "--prefer":
+            let word = try words.value(after: option, "a mode")
+            guard let mode = DownloadPreferences.Mode(rawValue: word) else {
+                let modes = DownloadPreferences.Mode.allCases.map(\.rawValue).joined(separator: ", ")
+                throw UsageError(problem: "'\(word)' is not a preference", usage: "choose from \(modes)")
+            }
+            preferences.mode = mode
+        case "--allow-roaming": preferences.allowsRoaming = true
+        case "--budget":
+            budget = BudgetFacts(remaining: try Self.size(words.value(after: option, "a size")), reserve: 1_000_000)
+        case "--throughput": throughput = try Self.size(words.value(after: option, "a size"))
+        default: return false
+        }
+        return true
+    }
 
-    func text(for question: PolicyQuestion, on path: NetworkPath) -> String {
-        let explanation = StandardPolicy.standard.explain(question.input(on: path))
-        switch self {
-        case .json:
-            var json = JSONObject()
-            let now = Timestamp.now
-            let decision = explanation.decision
-            json.add("time", .text(rfc3339(now)))
-            json.add("monotonic_ns", .number(now.monotonicNanoseconds))
-            json.add("status", .text(path.status.rawValue))
-            json.add("interface", path.interface.map { .text($0.name) } ?? .null)
-            json.add("display", .text(words(decision.display, question.ladder)))
-            json.add("fetch", .list(decision.fetches.map { .text(question.ladder.name(of: $0.quality)) }))
-            json.add("attempt", decision.offlineAttempt.map { .text(question.ladder.name(of: $0.quality)) } ?? .null)
-            json.add("expected_bytes", decision.expectedBytes.map { .number($0) } ?? .null)
-            json.add("later", later(decision.plan, question.ladder))
-            json.add("rules", .list(decision.reasons.map { .text($0.rule.rawValue) }))
-            json.add("reasons", .list(explanation.reasons.map { .text($0) }))
-            json.add("alternatives", .list(explanation.alternatives.map { .text($0) }))
-            return json.text + "\n"
-        case .text(let style):
-            let status = style.hasColour ? style.colour(of: path.status) + "\(path)\u{1B}[0m" : "\(path)"
-            let lines =
-                ["\(wallTime())  \(status)", "  \(explanation.summary)"]
-                + explanation.reasons.map { "    because \($0)" } + explanation.alternatives.map { "    \($0)" }
-            return lines.joined(separator: "\n") + "\n"
+    private mutating func takeCached(_ list: String) throws(UsageError) {
+        for item in list.split(separator: ",", omittingEmptySubsequences: false) {
+            let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard let quality = Self.quality(parts[0]), parts.count == 1 || parts[1] == "stale" else {
+                throw UsageError(
+                    problem: "'\(item)' is nothing the cache could have",
+                    usage: "choose from thumbnail, original, thumbnail=stale, original=stale")
+            }
+            ladder[quality].cache = parts.count == 1 ? .fresh : .stale
         }
     }
 
-    private func words(_ display: Display, _ ladder: Ladder) -> String {
-        switch display {
-        case .rung(let quality): ladder.name(of: quality)
-        case .placeholder(let placeholder): "placeholder \(placeholder.rawValue)"
+    private mutating func takeSizes(_ list: String) throws(UsageError) {
+        for item in list.split(separator: ",", omittingEmptySubsequences: false) {
+            let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            guard parts.count == 2, let quality = Self.quality(parts[0]) else {
+                throw UsageError(
+                    problem: "'\(item)' is not the size of a quality", usage: "give --size thumbnail=40kB,original=4MB")
+            }
+            ladder[quality].size = try Self.size(String(parts[1]))
         }
     }
 
-    private func later(_ plan: Plan, _ ladder: Ladder) -> JSONValue {
-        guard case .comeBack(let quality, let conditions) = plan else { return .null }
-        var json = JSONObject()
-        json.add("rendition", .text(ladder.name(of: quality)))
-        json.add("when", .list(conditions.map { .text($0.words) }))
-        return .object(json)
+    private static func quality(_ word: Substring) -> Quality? {
+        switch word {
+        case "thumbnail": .thumbnail
+        case "original": .original
+        default: nil
+        }
+    }
+
+    private static func trigger(_ word: String) throws(UsageError) -> Trigger {
+        switch word {
+        case "prefetch": return .prefetch
+        case "visible": return .visible
+        case "user": return .user
+        case "user=thumbnail": return .user(naming: .thumbnail)
+        case "user=original": return .user(naming: .original)
+        default:
+            throw UsageError(
+                problem: "'\(word)' is not a trigger",
+                usage: "choose from prefetch, visible, user, user=thumbnail, user=original")
+        }
+    }
+
+    /// Bytes, from a number with an optional decimal unit.
+    private static func size(_ text: String) throws(UsageError) -> Int64 {
+        let units: [(suffix: String, factor: Double)] = [("kB", 1e3), ("MB", 1e6), ("GB", 1e9), ("B", 1), ("", 1)]
+        for unit in units where text.hasSuffix(unit.suffix) {
+            guard let number = Double(text.dropLast(unit.suffix.count)) else { break }
+            // Up to 2^53 a Double counts single bytes.
+            guard number >= 0, number * unit.factor <= 9e15 else { break }
+            return Int64(number * unit.factor)
+        }
+        throw UsageError(problem: "'\(text)' is not a size", usage: "give bytes, or a number with kB, MB or GB")
     }
 }

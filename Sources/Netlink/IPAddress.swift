@@ -91,10 +91,21 @@ public struct IPAddress: Sendable, Hashable {
     /// Whether the first `length` bits are those of `prefix`; never across families.
     public func isIn(_ prefix: IPAddress, length: Int) -> Bool {
         guard family == prefix.family, (0...bitWidth).contains(length) else { return false }
+        return masked(to: length) == prefix.masked(to: length)
+    }
+
+    /// The address with all but the first `length` bits cleared.
+    package func masked(to length: Int) -> IPAddress {
         // Swift's smart shift turns a shift by the whole width into 0, which is what an empty mask needs.
         let highMask = ~UInt64(0) << UInt64(max(0, 64 - length))
-        let lowMask = length <= 64 ? 0 : ~UInt64(0) << UInt64(128 - length)
-        return (high ^ prefix.high) & highMask == 0 && (low ^ prefix.low) & lowMask == 0
+        let lowMask = length <= 64 ? 0 : ~UInt64(0) << UInt64(max(0, 128 - length))
+        return IPAddress(family: family, high: high & highMask, low: low & lowMask)
+    }
+
+    private init(family: Family, high: UInt64, low: UInt64) {
+        self.family = family
+        self.high = high
+        self.low = low
     }
 
     /// The four 32-bit words of an IPv6 address, or the one of an IPv4 address, in host order: what a socket filter compares.

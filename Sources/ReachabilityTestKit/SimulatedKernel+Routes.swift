@@ -181,15 +181,11 @@ extension SimulatedKernel {
         }
     }
 
-    /// `ip rule del`: the first one like that; without a priority, of any.
+    /// `ip rule del`: the first one that has all that is given.
     public func removeRule(_ rule: Rule) throws(Refusal) {
         try change { state throws(Refusal) in
-            let value = try rule.value(in: state)
-            try state.removeRule(rule.family) { present in
-                var value = value
-                if rule.priority == nil { value.priority = present.priority }
-                return present == value
-            }
+            try state.removeRule(
+                like: try rule.value(in: state), rule.family, priority: rule.priority.map { UInt32($0) })
         }
     }
 }

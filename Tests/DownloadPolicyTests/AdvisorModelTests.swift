@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import DownloadPolicy
@@ -54,7 +55,7 @@ struct AdvisorHarness {
     func fetches(_ id: UInt64) -> [Fetch]? { decision(id)?.fetches }
 }
 
-@Suite struct AdvisorModelTests {
+@Suite(.takingTurns) struct AdvisorModelTests {
     @Test func saysNothingBeforeTheCacheDoes() {
         var harness = AdvisorHarness()
         let id = harness.model.subscribe(to: "r", trigger: .visible)
@@ -263,7 +264,7 @@ struct SeededGenerator: RandomNumberGenerator {
     }
 }
 
-@Suite struct AdvisorInterleavingTests {
+@Suite(.takingTurns) struct AdvisorInterleavingTests {
     private static let paths: [PathFacts] =
         [
             PathFacts(.unknown), PathFacts(.offline), PathFacts(.wifi), PathFacts(.wwan), PathFacts(.wired),

@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import DownloadPolicy
@@ -38,7 +39,7 @@ struct ClosureSource: LadderSource {
     func ladders(of resource: ResourceID) -> AsyncStream<Ladder> { make() }
 }
 
-@Suite(.timeLimit(.minutes(2))) struct AdvisorTests {
+@Suite(.takingTurns, .timeLimit(.minutes(10))) struct AdvisorTests {
     let folder: TemporaryFolder
     let preferences: PreferencesStore
     let clock = ManualClock()

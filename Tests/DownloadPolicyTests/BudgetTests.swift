@@ -1,10 +1,11 @@
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import DownloadPolicy
 
-@Suite(.timeLimit(.minutes(2))) struct BudgetTests {
+@Suite(.takingTurns, .timeLimit(.minutes(10))) struct BudgetTests {
     let folder: TemporaryFolder
     /// 2026-11-30T12:00:00Z
     static let noon = 1_796_040_000
@@ -221,7 +222,7 @@ import Testing
     }
 }
 
-@Suite struct BillingPeriodTests {
+@Suite(.takingTurns) struct BillingPeriodTests {
     private func moment(_ text: String) throws -> Int {
         Int(try #require(ISO8601DateFormatter().date(from: text)).timeIntervalSince1970)
     }

@@ -1,9 +1,10 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import DownloadPolicy
 
-@Suite struct DecisionTests {
+@Suite(.takingTurns) struct DecisionTests {
     @Test(arguments: RuleCase.table)
     func followsEveryLineOfTheTable(_ line: RuleCase) {
         #expect(line.failures(of: .standard).isEmpty)
@@ -83,7 +84,7 @@ import Testing
     }
 }
 
-@Suite struct ExplanationTests {
+@Suite(.takingTurns) struct ExplanationTests {
     @Test func saysOriginalIfUnmetered() {
         let explanation = StandardPolicy.standard.explain(PolicyInput(path: .cellular, ladder: .two(.fresh, .absent)))
         #expect(

@@ -1,4 +1,5 @@
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import DownloadPolicy
@@ -64,7 +65,7 @@ extension PolicyInput {
     }
 }
 
-@Suite struct LawTests {
+@Suite(.takingTurns) struct LawTests {
     @Test func theStandardPolicyKeepsEveryLawOverAMillionInputs() async {
         let space = InputSpace.standard
         #expect(space.count >= 900_000)

@@ -1,9 +1,10 @@
 import Reachability
+import TestSupport
 import Testing
 
 @testable import DownloadPolicy
 
-@Suite(.timeLimit(.minutes(1))) struct MonitorTests {
+@Suite(.takingTurns, .timeLimit(.minutes(10))) struct MonitorTests {
     private func interface(
         _ type: NetworkInterface.InterfaceType, name: String = "i", isExpensive: Bool = false,
         evidence: Evidence = .nothing,

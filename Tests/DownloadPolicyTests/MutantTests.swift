@@ -1,4 +1,5 @@
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import DownloadPolicy
@@ -222,7 +223,7 @@ extension Mutant {
         ]
 }
 
-@Suite struct MutantTests {
+@Suite(.takingTurns) struct MutantTests {
     @Test(arguments: Mutant.all)
     func everyMutantIsCaught(_ mutant: Mutant) async {
         let broken = await PolicyLaws.check(mutant.policy, over: .small).broken

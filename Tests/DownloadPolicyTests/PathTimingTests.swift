@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import DownloadPolicy
@@ -5,7 +6,7 @@ import Testing
 /// Moments as seconds.
 private func s(_ seconds: Double) -> Duration { .seconds(seconds) }
 
-@Suite struct PathTimingTests {
+@Suite(.takingTurns) struct PathTimingTests {
     private var timing = PathTiming(at: .zero)
 
     private static let wifi = PathFacts(.wifi)
@@ -198,7 +199,7 @@ private func s(_ seconds: Double) -> Duration { .seconds(seconds) }
     }
 }
 
-@Suite struct AdmissionTests {
+@Suite(.takingTurns) struct AdmissionTests {
     @Test func growsWithSuccessesAfterAnOutage() {
         var admission = Admission()
         #expect(admission.limit == 6)
@@ -221,7 +222,7 @@ private func s(_ seconds: Double) -> Duration { .seconds(seconds) }
     }
 }
 
-@Suite struct ThroughputTests {
+@Suite(.takingTurns) struct ThroughputTests {
     @Test func isTheMedianByWeight() {
         var estimate = ThroughputEstimate()
         #expect(estimate.bytesPerSecond(on: nil) == nil)
@@ -283,7 +284,7 @@ struct Largest: RandomNumberGenerator {
     mutating func next() -> UInt64 { .max }
 }
 
-@Suite struct FailureMemoryTests {
+@Suite(.takingTurns) struct FailureMemoryTests {
     private var generator = Largest()
 
     @Test mutating func waitsTwiceAsLongEachTime() {

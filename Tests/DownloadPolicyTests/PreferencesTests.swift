@@ -1,9 +1,10 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import DownloadPolicy
 
-@Suite(.timeLimit(.minutes(2))) struct PreferencesTests {
+@Suite(.takingTurns, .timeLimit(.minutes(10))) struct PreferencesTests {
     let folder: TemporaryFolder
 
     init() throws {
@@ -283,7 +284,7 @@ import Testing
     }
 }
 
-@Suite struct XDGTests {
+@Suite(.takingTurns) struct XDGTests {
     private func path(_ place: XDG, _ environment: [String: String], home: String? = nil) throws -> String {
         try place.path(application: "app", file: "file", environment: { environment[$0] }, home: { home })
     }

@@ -1,9 +1,10 @@
 import CNetlink
+import TestSupport
 import Testing
 
 @testable import Netlink
 
-@Suite struct WirelessParserTests {
+@Suite(.takingTurns) struct WirelessParserTests {
     private static func interface(_ command: nl80211_commands, type: UInt32? = nil, ssid: [UInt8]? = nil)
         -> MessageBytes
     {

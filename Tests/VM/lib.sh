@@ -36,7 +36,8 @@ last_fits() { fits "$(tail -n 1 $LOG)" "$@"; }
 
 # expect [-t SECONDS] STATUS [key=value...]: the last report comes to this.
 expect() {
-    e_time=5
+    # Emulated, and often beside a compiler.
+    e_time=10
     [ "$1" != -t ] || { e_time=$2; shift 2; }
     wait_for $e_time last_fits "$@" || { tail -n 4 $LOG; fail "expected $*"; }
     say "ok: $*"
@@ -50,11 +51,35 @@ saw() {
     SEEN=$(wc -l < $LOG)
     case "$s_seen" in $1" ") say "ok: saw $s_seen" ;; *) fail "expected to see: $1, saw: $s_seen" ;; esac
 }
+# passed STATUS: since the last `saw` it was reported, if only for a moment.
+passed() {
+    wait_for 10 sh -c "tail -n +$((SEEN + 1)) $LOG | grep -q '\"status\":\"$1\"'" || fail "$1 was never reported"
+}
 # quiet COMMAND...: COMMAND brings no report.
 quiet() {
     q_lines=$(wc -l < $LOG)
     "$@"
     [ "$(wc -l < $LOG)" = "$q_lines" ] || { tail -n +$((q_lines + 1)) $LOG; fail "a report where none was due: $*"; }
+}
+
+# recording FILE: `reach record` from here on. recording_end FILE: whatever the watch reported since, the recording says, too.
+recording() {
+    /prog/reach record "$1" & RECORD=$!
+    wait_for 5 test -s "$1" || fail "nothing recorded"
+    RECORDED=$(wc -l < $LOG)
+}
+statuses() { sed 's/.*"status":"\([a-z]*\)".*/\1/' | uniq; }
+recording_end() {
+    kill $RECORD
+    wait $RECORD || fail "reach record ended with status $?"
+    tail -n +"$RECORDED" $LOG | statuses > /run/watched
+    /prog/reach replay --json "$1" > /run/replay.json || fail "reach replay ended with status $?"
+    statuses < /run/replay.json > /run/replayed
+    # The watch may have looked less often than there were messages.
+    awk 'NR == FNR { want[++n] = $0; next } $0 == want[i + 1] { i++ } END { exit i != n }' /run/watched /run/replayed ||
+        { cat /run/watched; echo "---"; cat /run/replayed; fail "the recording does not say what was watched"; }
+    [ "$(tail -n 1 /run/watched)" = "$(tail -n 1 /run/replayed)" ] || fail "the recording ends otherwise"
+    say "ok: replayed $(tr '\n' ' ' < /run/replayed)"
 }
 
 # mode IFACE: what nl80211 says.

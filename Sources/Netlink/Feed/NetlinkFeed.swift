@@ -26,6 +26,10 @@ package protocol NetlinkConversation: AnyObject {
     func drain(_ doorbell: CInt, into events: inout [NetlinkEvent]) throws(NetlinkError) -> Bool
 
     func links() throws(NetlinkError) -> Dump<LinkMessage>
+
+    /// One link as it is now; `nil` if there is none with that index.
+    func link(_ index: Int32) throws(NetlinkError) -> LinkMessage?
+
     func addresses() throws(NetlinkError) -> Dump<AddressMessage>
 
     /// Answers in the order of the queries: what `ip route get` says, without a packet sent.

@@ -69,6 +69,8 @@ private final class LiveConversation: NetlinkConversation {
         return links
     }
 
+    func link(_ index: Int32) throws(NetlinkError) -> LinkMessage? { try requests.link(index) }
+
     func addresses() throws(NetlinkError) -> Dump<AddressMessage> { try requests.addresses() }
 
     func lookUp(_ queries: [RouteQuery]) throws(NetlinkError) -> [RouteAnswer] { try requests.lookUp(queries) }

@@ -31,14 +31,29 @@ struct RequestSocket: ~Copyable {
 
     // MARK: Dumps
 
+    /// The statistics are most of a link message, and nobody here reads them.
+    private static let withoutStatistics = (type: UInt16(IFLA_EXT_MASK), value: UInt32(RTEXT_FILTER_SKIP_STATS))
+
     mutating func links() throws(NetlinkError) -> Dump<LinkMessage> {
+        try dump(.dumpLinks, CInt(RTM_GETLINK), ifinfomsg(), Self.withoutStatistics) { MessageParser.link(from: $0) }
+    }
+
+    /// Waits for changes of links that are under way: the kernel makes them, and answers this, under one lock.
+    mutating func link(_ index: Int32) throws(NetlinkError) -> LinkMessage? {
         var header = ifinfomsg()
-        header.ifi_family = UInt8(AF_UNSPEC)
-        // The statistics are most of a link message, and nobody here reads them.
-        return try dump(.dumpLinks, CInt(RTM_GETLINK), header, (UInt16(IFLA_EXT_MASK), UInt32(RTEXT_FILTER_SKIP_STATS)))
-        {
-            MessageParser.link(from: $0)
+        header.ifi_index = index
+        var request = try MessageBuilder(.dumpLinks, type: CInt(RTM_GETLINK), flags: 0, header: header)
+        try request.put(Self.withoutStatistics.type, Self.withoutStatistics.value)
+        sequence &+= 1
+        request.sequence = sequence
+        try send(request.bytes, .dumpLinks)
+        let count = answers.receive(from: socket.descriptor, limit: 1)
+        guard count > 0 else { throw NetlinkError(.dumpLinks, errno: count == 0 ? EPROTO : CInt(-count)) }
+        var link: LinkMessage?
+        answers.forEachMessage(in: 0) { message in
+            if CInt(message.pointee.nlmsg_type) == RTM_NEWLINK { link = MessageParser.link(from: message) }
         }
+        return link
     }
 
     mutating func addresses() throws(NetlinkError) -> Dump<AddressMessage> {
@@ -138,6 +153,8 @@ struct RequestSocket: ~Copyable {
             header.rtm_family = UInt8(query.destination.family == .ipv4 ? AF_INET : AF_INET6)
             header.rtm_dst_len = UInt8(query.destination.bitWidth)
             header.rtm_flags = query.matchesEntry ? UInt32(RTM_F_FIB_MATCH) : 0
+            // Without this, IPv4 says that every answer came from the main table. IPv6 always names it, and refuses the flag.
+            if query.destination.family == .ipv4 { header.rtm_flags |= UInt32(RTM_F_LOOKUP_TABLE) }
             var request = try MessageBuilder(.lookUpRoute, type: CInt(RTM_GETROUTE), flags: 0, header: header)
             try request.put(UInt16(RTA_DST.rawValue), query.destination.bytes)
             if let link = query.link { try request.put(UInt16(RTA_OIF.rawValue), UInt32(bitPattern: link)) }

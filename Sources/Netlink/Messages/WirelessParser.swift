@@ -54,6 +54,10 @@ package enum WirelessParser {
         return event ?? .skipped(.malformed)
     }
 
+    package static func saysThatTheLinkWent(_ message: UnsafeMutablePointer<nlmsghdr>) -> Bool {
+        command(of: message).map { UInt32($0) } == NL80211_CMD_DEL_INTERFACE.rawValue
+    }
+
     package static func link(from message: UnsafeMutablePointer<nlmsghdr>) -> WirelessLink? {
         parse(message, upTo: Int(NL80211_ATTR_SSID.rawValue)) { attributes in
             guard let index = attributes.int32(Int(NL80211_ATTR_IFINDEX.rawValue)),

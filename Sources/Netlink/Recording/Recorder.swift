@@ -198,8 +198,7 @@ extension RecordedDatagram {
             guard var message = buffer.baseAddress?.assumingMemoryBound(to: nlmsghdr.self) else { return }
             var remaining = CInt(bytes.count)
             while nlmsg_ok(message, remaining) != 0 {
-                // Requests of programs to the kernel, which some captures hold, look like news and are none.
-                if message.pointee.nlmsg_flags & UInt16(NLM_F_REQUEST) == 0 { body(message) }
+                body(message)
                 message = nlmsg_next(message, &remaining)
             }
         }

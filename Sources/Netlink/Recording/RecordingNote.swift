@@ -9,6 +9,8 @@ package enum RecordingNote: Sendable, Hashable {
     /// ``DeviceFacts/wirelessMode`` is not among them: nl80211's own messages are recorded.
     case device(index: Int32, DeviceFacts)
     case nameservers([IPAddress])
+    /// A remark of whoever made the recording: what happens next.
+    case remark(String)
 
     package init?(text: String) {
         let lines = text.split(separator: "\n").map { line in
@@ -28,6 +30,7 @@ package enum RecordingNote: Sendable, Hashable {
                 DeviceFacts(
                     devtype: values("devtype").first, hasPhy80211: has("phy80211"), driver: values("driver").first,
                     hasDevice: has("device"), lowerLinks: values("lower"), pppoeDevices: values("pppoe")))
+        case "remark": self = .remark(lines.first?.dropFirst().first ?? "")
         case "nameservers":
             self = .nameservers(values("address").compactMap { IPAddress($0) })
         default:
@@ -48,6 +51,7 @@ package enum RecordingNote: Sendable, Hashable {
             if facts.hasDevice { lines.append("device") }
             lines += facts.lowerLinks.map { "lower=\($0)" }
             lines += facts.pppoeDevices.map { "pppoe=\($0)" }
+        case .remark(let remark): lines = ["remark=\(remark.split(separator: "\n").joined(separator: " "))"]
         case .nameservers(let servers):
             lines = ["nameservers"] + servers.map { "address=\($0)" }
         }

@@ -46,6 +46,11 @@ struct Lookups: Sendable, Hashable {
     var probes: [IPAddress] { questions.probes }
     var candidates: [Int32] { questions.candidates }
 
+    /// The links that packets are handed to.
+    var answeredLinks: Set<Int32> {
+        Set(answers.prefix(probes.count).compactMap { $0.unicastRoute?.hops.first?.index })
+    }
+
     /// The way a packet would take.
     func way(_ probe: Int) -> RouteAnswer { answers[probe] }
 

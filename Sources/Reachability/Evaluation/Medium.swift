@@ -76,7 +76,19 @@ extension MachineState {
             case .dead, .nowhere: return nil
             }
         }
-        return media.max { $0.1 < $1.1 }?.0
+        if let best = media.max(by: { $0.1 < $1.1 }) { return best.0 }
+        // Taps may keep a bridge running whose cable is pulled.
+        return deadPorts(of: link, depth).max().map { .dead($0) }
+    }
+
+    /// Why nothing gets through the ports that are known to lead to a medium.
+    private func deadPorts(of link: LinkMessage, _ depth: Int) -> [NetworkPath.OfflineReason] {
+        (ports[link.index] ?? []).compactMap { index in
+            guard let port = links[index], isMediumKnown(of: port),
+                case .dead(let reason) = medium(of: index, depth: depth + 1)
+            else { return nil }
+            return reason
+        }
     }
 
     /// Why nothing gets through a link that is not usable. A link that is up shares the fate of what is beneath it.
@@ -114,6 +126,18 @@ extension MachineState {
         case .child, .session: return true
         case .ports: return !(ports[link.index] ?? []).isEmpty
         case .loopback, .tunnel, .routingDomain, .noWayOut, nil: return false
+        }
+    }
+
+    /// Whether it is known what a link is, or what carries its packets: a cable, a radio, a line.
+    func isMediumKnown(of link: LinkMessage, depth: Int = 0) -> Bool {
+        guard depth < Self.deepestStack, let classification = classifications[link.index] else { return false }
+        func isKnown(_ index: Int32) -> Bool { links[index].map { isMediumKnown(of: $0, depth: depth + 1) } ?? false }
+        switch classification.role {
+        case .ports: return (ports[link.index] ?? []).contains(where: isKnown)
+        case .child: return visibleParent(of: link).map(isKnown) ?? (classification.type != .other)
+        case .own, .session: return classification.type != .other
+        case .loopback, .tunnel, .routingDomain, .noWayOut: return false
         }
     }
 }

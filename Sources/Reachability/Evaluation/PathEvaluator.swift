@@ -91,8 +91,11 @@ struct PathEvaluator {
             }
             return
         }
-        // Without RTA_PREFSRC the kernel found no address to send from. A link-local one reaches nobody beyond the link.
-        guard let source = way.source, !source.isUnspecified, !source.isLinkLocal || destination.isLinkLocal else {
+        // Without RTA_PREFSRC the kernel found no address to send from. A link-local one reaches nobody beyond the link, and
+        // ::1, which IPv6 comes to where there is nothing else, nobody at all.
+        guard let source = way.source, !source.isUnspecified, !source.isLoopback,
+            !source.isLinkLocal || destination.isLinkLocal
+        else {
             findings.deadEnds.append(.noAddress)
             return
         }
@@ -138,7 +141,11 @@ struct PathEvaluator {
         for (_, candidate) in rankedCandidates() {
             if case .physical(let via) = state.medium(of: lookups.candidates[candidate]) { return .through(via) }
         }
-        let physical = state.links.values.filter { $0.master == nil && state.isPhysical($0) }
+        var physical = state.links.values.filter { $0.master == nil && state.isPhysical($0) }
+        guard !physical.isEmpty else { return .through(tunnel) }
+        // A bridge of containers carries no tunnel while there is a cable that could, pulled or not.
+        let known = physical.filter { state.isMediumKnown(of: $0) }
+        if !known.isEmpty { physical = known }
         let usable = physical.compactMap { link -> Int32? in
             guard state.hasUsableAddress(link.index), case .physical(let via) = state.medium(of: link.index) else {
                 return nil
@@ -146,8 +153,9 @@ struct PathEvaluator {
             return via
         }
         if let via = usable.min(by: isBetterGuess) { return .through(via) }
-        guard !physical.isEmpty else { return .through(tunnel) }
-        let reasons = physical.map { link -> NetworkPath.OfflineReason in
+        // Those with an address are what the tunnel was set up over.
+        let addressed = physical.filter { state.hasUsableAddress($0.index) }
+        let reasons = (addressed.isEmpty ? physical : addressed).map { link -> NetworkPath.OfflineReason in
             if case .dead(let reason) = state.medium(of: link.index) { reason } else { state.progress(of: link) }
         }
         return .dead(reasons.max() ?? .noInterface)

@@ -168,6 +168,11 @@ struct Engine {
             .explanation()
     }
 
+    mutating func reach(over index: Int32) throws(NetlinkError) -> InterfaceReach {
+        let questions = Questions(everywhere, state, isThorough: true)
+        return InterfaceReach(index, state: state, lookups: Lookups(questions, try ask(questions.queries)))
+    }
+
     private var everywhere: Destination { .anywhere(probes: configuration.probes) }
 
     private mutating func ask(_ queries: [RouteQuery]) throws(NetlinkError) -> [RouteAnswer] {
@@ -183,16 +188,31 @@ struct Engine {
     /// The path to everywhere, with what is known from the last time: a route that comes and goes over links that stay as they
     /// are brings the same questions, and the same few answers, again and again.
     private mutating func pathEverywhere() throws(NetlinkError) -> NetworkPath {
-        if memory?.version != state.version {
-            let questions = Questions(everywhere, state)
-            memory = Memory(version: state.version, questions: questions, queries: questions.queries)
+        let (path, lookups) = try askEverywhere()
+        // The routing tables answer as of now, the links are known as of the last message that has been read. A link that came
+        // up and took over in between must not read as offline.
+        guard lastPath.isOnline, !path.isOnline, try isBehind(lookups.answeredLinks) else { return path }
+        return try askEverywhere().path
+    }
+
+    /// Whether a link that packets are handed to is another one than was known, when the kernel is asked about it.
+    private mutating func isBehind(_ links: Set<Int32>) throws(NetlinkError) -> Bool {
+        let known = state.version
+        for index in links.subtracting(state.usableLinks) {
+            if let link = try conversation.link(index) { state.update(link, device: conversation.device) }
         }
-        guard let memory else { return .unknown }
-        let answers = try ask(memory.queries)
-        if let known = memory.paths.first(where: { $0.answers == answers }) { return known.path }
-        let path = path(to: everywhere, Lookups(memory.questions, answers))
-        self.memory?.paths = memory.paths.suffix(1) + [(answers, path)]
-        return path
+        return state.version != known
+    }
+
+    private mutating func askEverywhere() throws(NetlinkError) -> (path: NetworkPath, lookups: Lookups) {
+        var memory = self.memory ?? Memory(of: state, Questions(everywhere, state))
+        if memory.version != state.version { memory = Memory(of: state, Questions(everywhere, state)) }
+        let lookups = Lookups(memory.questions, try ask(memory.queries))
+        let known = memory.paths.first { $0.lookups == lookups }
+        let path = known?.path ?? path(to: everywhere, lookups)
+        if known == nil { memory.paths = memory.paths.suffix(1) + [(lookups, path)] }
+        self.memory = memory
+        return (path, lookups)
     }
 
     /// What was asked and answered while the state of links and addresses was the same.
@@ -201,7 +221,13 @@ struct Engine {
         let questions: Questions
         let queries: [RouteQuery]
         /// The last two: the one that is, and the one it changes to and fro with.
-        var paths: [(answers: [RouteAnswer], path: NetworkPath)] = []
+        var paths: [(lookups: Lookups, path: NetworkPath)] = []
+
+        init(of state: MachineState, _ questions: Questions) {
+            version = state.version
+            self.questions = questions
+            queries = questions.queries
+        }
     }
 
     /// A path that is another one than before: to everywhere, or to an address.

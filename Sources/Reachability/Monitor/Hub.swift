@@ -35,6 +35,8 @@ final class Hub: Sendable {
         var questions = 0
         var everywhere = Channel()
         var addresses: [IPAddress: Channel] = [:]
+        /// Those who resolve names, to be told of all that can change what names resolve to.
+        var resolvers: [ObjectIdentifier: Subscriber<NetworkPath>] = [:]
         var transitions: [ObjectIdentifier: Subscriber<Transition>] = [:]
         var refreshers: [CheckedContinuation<NetworkPath, any Error>] = []
         /// Of the sessions that are over.
@@ -58,7 +60,7 @@ final class Hub: Sendable {
         mutating func takeSessionIfIdle() -> Session? {
             let isNeeded =
                 isStarted || questions > 0 || !everywhere.subscribers.isEmpty || !addresses.isEmpty
-                || !transitions.isEmpty
+                || !transitions.isEmpty || !resolvers.isEmpty
             if isNeeded { return nil }
             defer { session = nil }
             return session
@@ -128,6 +130,7 @@ final class Hub: Sendable {
             state.everywhere.subscribers = [:]
             state.addresses = [:]
             state.transitions = [:]
+            state.resolvers = [:]
             state.refreshers = []
             return old
         }
@@ -135,6 +138,7 @@ final class Hub: Sendable {
             for subscriber in channel.subscribers.values { subscriber.finish() }
         }
         for subscriber in old.transitions.values { subscriber.finish() }
+        for subscriber in old.resolvers.values { subscriber.finish() }
         for refresher in old.refreshers { refresher.resume(throwing: CancellationError()) }
         end(old.session)
     }
@@ -267,6 +271,36 @@ extension Hub {
             let transition = Transition(from: change.last, to: change.path, cause: cause)
             for subscriber in audience.logs { subscriber.send(transition) }
         }
+        if changes.contains(where: { $0.address == nil }) || !cause.isDisjoint(with: [.resolver, .resume]) {
+            let (resolvers, path) = state.withLock { state in
+                (state.session === session ? Array(state.resolvers.values) : [], state.everywhere.path)
+            }
+            for subscriber in resolvers { subscriber.send(path) }
+        }
+    }
+}
+
+// MARK: - Those who resolve names
+
+extension Hub {
+    /// Sends the present path to everywhere, then again whenever names may resolve to something else: when it changes, when the
+    /// name servers do, and after the machine slept.
+    func addNews(_ subscriber: Subscriber<NetworkPath>) {
+        let isListed = question { state in
+            guard state.session != nil else { return false }
+            subscriber.send(state.everywhere.path)
+            state.resolvers[ObjectIdentifier(subscriber)] = subscriber
+            return true
+        }
+        if !isListed { subscriber.finish() }
+    }
+
+    func removeNews(_ subscriber: Subscriber<NetworkPath>) {
+        end(
+            state.withLock { state in
+                state.resolvers[ObjectIdentifier(subscriber)] = nil
+                return state.takeSessionIfIdle()
+            })
     }
 }
 

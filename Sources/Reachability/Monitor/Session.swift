@@ -50,6 +50,11 @@ final class Session: Sendable {
         try engine.withLock { engine throws(NetlinkError) in try engine?.explanation(of: address) }
     }
 
+    /// Asks on the calling thread; `nil` once the session is over.
+    func reach(over index: Int32) throws(NetlinkError) -> InterfaceReach? {
+        try engine.withLock { engine throws(NetlinkError) in try engine?.reach(over: index) }
+    }
+
     /// The present path to an address that is watched from now on; `nil` once the session is over.
     func watch(_ address: IPAddress) throws(NetlinkError) -> NetworkPath? {
         try engine.withLock { engine throws(NetlinkError) in try engine?.watch(address) }

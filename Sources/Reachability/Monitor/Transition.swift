@@ -28,6 +28,11 @@ public struct Timestamp: Sendable, Hashable {
     /// Nanoseconds of CLOCK_MONOTONIC, which starts with the machine and stands still while it sleeps.
     public let monotonicNanoseconds: Int64
 
+    package init(nanosecondsSinceEpoch: Int64, monotonicNanoseconds: Int64) {
+        self.nanosecondsSinceEpoch = nanosecondsSinceEpoch
+        self.monotonicNanoseconds = monotonicNanoseconds
+    }
+
     /// Now.
     public static var now: Timestamp {
         func read(_ clock: clockid_t) -> Int64 {

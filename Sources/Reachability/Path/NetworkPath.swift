@@ -45,6 +45,8 @@ public struct NetworkPath: Sendable, Hashable {
         case noRoute
         /// The routing tables say blackhole, unreachable or prohibit.
         case unreachableRoute
+        /// The machine has a way out, and the name of the host no address. Only in paths to host names.
+        case unresolvedName
     }
 
     /// How the monitor learns of changes.

@@ -34,6 +34,11 @@ final class SimulatedConversation: NetlinkConversation {
         try kernel.dump(.dumpLinks) { state in state.devices.map(state.message) }
     }
 
+    func link(_ index: Int32) throws(NetlinkError) -> LinkMessage? {
+        try kernel.dump(.dumpLinks) { state in state.devices.filter { $0.index == index }.map(state.message) }.elements
+            .first
+    }
+
     func addresses() throws(NetlinkError) -> Dump<AddressMessage> {
         try kernel.dump(.dumpAddresses) { state in
             state.devices.flatMap { device in device.addresses.map { state.message(of: $0, on: device.index) } }

@@ -53,12 +53,15 @@ struct Device: Sendable {
     var activePort: Int32?
     var addresses: [Address] = []
     var makesNoAddresses = false
+    /// What was recorded of a link of a real kernel, in place of what would follow from the above.
+    var recorded: LinkMessage?
 
     var isRunning: Bool { isUp && (operationalState == .up || operationalState == .unknown) }
 
     var message: LinkMessage { message(portKind: nil) }
 
     func message(portKind: String?) -> LinkMessage {
+        if let recorded { return recorded }
         var flags = baseFlags
         if isUp {
             flags.insert(.up)

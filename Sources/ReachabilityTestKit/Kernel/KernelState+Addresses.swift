@@ -31,6 +31,7 @@ extension KernelState {
             modify(index) { $0.addresses.append(address) }
             say(address, on: index)
             addRoutes(of: address, on: index)
+            reviveLegs(over: index, .ipv4)
         case .ipv6:
             // The newest comes first.
             modify(index) { $0.addresses.insert(address, at: 0) }
@@ -41,9 +42,9 @@ extension KernelState {
     }
 
     mutating func remove(_ prefix: Prefix, from index: Int32) throws(SimulatedKernel.Refusal) {
-        guard let device = device(index),
-            let address = device.addresses.first(where: { $0.address == prefix.address })
-        else { throw SimulatedKernel.Refusal(EADDRNOTAVAIL, "there is no address \(prefix.address)") }
+        guard let device = device(index), let address = device.addresses.first(where: { $0.prefix == prefix }) else {
+            throw SimulatedKernel.Refusal(EADDRNOTAVAIL, "there is no address \(prefix.address)/\(prefix.length)")
+        }
         if address.prefix.family == .ipv4, !address.isSecondary {
             let secondaries = device.addresses.filter { $0.isSecondary && $0.subnet == address.subnet }
             for secondary in secondaries { removeOne(secondary, from: index) }
@@ -139,7 +140,7 @@ extension KernelState {
             case .ipv6: addPrefixRoute(of: address, on: index)
             }
         }
-        reviveLegs(over: index)
+        for family in IPAddress.Family.allCases { reviveLegs(over: index, family) }
     }
 
     private mutating func addRoutes(of address: Device.Address, on index: Int32) {
@@ -162,10 +163,15 @@ extension KernelState {
     /// What the kernel makes of an IPv4 address: itself, its subnet, and the broadcast address of that.
     private func routes(of address: Device.Address, on index: Int32) -> [TableEntry] {
         guard let device = device(index) else { return [] }
+        let primary = device.addresses.first {
+            !$0.isSecondary && $0.prefix.length == address.prefix.length && $0.subnet == address.subnet
+        }
+        // Those of a secondary address prefer the primary one as their source.
+        let source = address.isSecondary ? primary?.address : address.address
         func entry(_ kind: RouteMessage.Kind, _ destination: Prefix) -> TableEntry {
             TableEntry(
                 table: kind == .unicast ? RouteTable.main : RouteTable.local, destination: destination, kind: kind,
-                metric: 0, scope: kind == .local ? .host : .link, source: address.address,
+                metric: 0, scope: kind == .local ? .host : .link, source: source,
                 legs: [TableEntry.Leg(link: index)])
         }
         var entries = [entry(.local, Prefix(address.address))]

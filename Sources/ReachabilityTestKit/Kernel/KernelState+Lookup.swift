@@ -11,7 +11,7 @@ extension KernelState {
         }
         switch match(query) {
         case .found(let entry, let leg):
-            return query.matchesEntry ? self.entry(entry) : way(query, entry, leg)
+            return query.matchesEntry ? self.entry(entry, beginningWith: leg) : way(query, entry, leg)
         case .refused(let errno):
             guard query.destination.family == .ipv4, let link = query.link else { return .refused(errno: errno) }
             // With a link, IPv4 takes every destination for on-link that it has no route to; there is no entry that says so.
@@ -26,20 +26,23 @@ extension KernelState {
 
     // MARK: Matching
 
-    private enum Match {
+    enum Match {
         case found(TableEntry, TableEntry.Leg?)
         case refused(CInt)
     }
 
     /// Asks the tables that the rules name, one after the other.
-    private func match(_ query: RouteQuery) -> Match {
+    ///
+    /// - Parameter scope: `link` where the link to a gateway is looked for: IPv4 leaves routes of a wider scope out.
+    func match(_ query: RouteQuery, within scope: TableEntry.Scope = .universe) -> Match {
         for rule in rules[query.destination.family, default: []] where rule.applies(to: query) {
             switch rule.action {
             case .unreachable: return .refused(ENETUNREACH)
             case .prohibit: return .refused(EACCES)
             case .blackhole: return .refused(EINVAL)
             case .lookUp(let number):
-                guard let match = match(query, in: table(query.destination.family, number)) else { continue }
+                let table = table(query.destination.family, number)
+                guard let match = match(query, in: table, within: scope) else { continue }
                 if case .found(let entry, _) = match, let length = rule.suppressedLength,
                     entry.destination.length <= length
                 {
@@ -52,24 +55,34 @@ extension KernelState {
     }
 
     /// `nil` where the table has nothing to say, and the next rule is asked.
-    private func match(_ query: RouteQuery, in table: RoutingTable) -> Match? {
-        for entry in table.candidates(for: query.destination) {
-            if entry.nexthop != nil, entry.kind == .blackhole { return .refused(EINVAL) }
-            // IPv4 refuses whatever link is asked for. In IPv6 such routes are routes over the loopback link.
-            let isAskedElsewhere =
-                entry.family == .ipv6 && query.link != nil && !entry.legs.contains { $0.link == query.link }
-            switch entry.kind {
-            case .blackhole where !isAskedElsewhere: return .refused(EINVAL)
-            case .prohibit where !isAskedElsewhere: return .refused(EACCES)
-            case .unreachable where !isAskedElsewhere: return .refused(EHOSTUNREACH)
-            case .throw where !isAskedElsewhere: return nil
-            case .blackhole, .prohibit, .unreachable, .throw: continue
-            default: break
+    func match(_ query: RouteQuery, in table: RoutingTable, within scope: TableEntry.Scope) -> Match? {
+        for entries in table.matches(for: query.destination) {
+            for entry in inOrder(entries) where entry.family == .ipv6 || entry.scope >= scope {
+                if let error = entry.error {
+                    // IPv4 refuses whatever link is asked for. In IPv6 such routes are routes over the loopback link.
+                    let isAskedElsewhere = query.link != nil && !entry.legs.contains { $0.link == query.link }
+                    if entry.family == .ipv6, entry.nexthop == nil, isAskedElsewhere { continue }
+                    // Where IPv6 looks for the link to a gateway, throw is a refusal like the others.
+                    let asksNextRule = error == EAGAIN && (entry.family == .ipv4 || scope == .universe)
+                    return asksNextRule ? nil : .refused(error)
+                }
+                let legs = entry.legs.filter { !$0.isDead && (query.link == nil || $0.link == query.link) }
+                if let leg = choose(legs, for: query.destination) { return .found(entry, leg) }
             }
-            let legs = entry.legs.filter { !$0.isDead && (query.link == nil || $0.link == query.link) }
-            if let leg = choose(legs, for: query.destination) { return .found(entry, leg) }
         }
         return nil
+    }
+
+    /// The entries of one prefix in the order in which the kernel looks at them: by metric, but for IPv6, where a nexthop object
+    /// that is a blackhole goes before all others of the lowest metric, or else before all others of higher ones.
+    private func inOrder(_ entries: [TableEntry]) -> [TableEntry] {
+        guard let first = entries.first, first.family == .ipv6, entries.contains(where: \.isBlackholeNexthop) else {
+            return entries
+        }
+        let lowest = entries.prefix { $0.metric == first.metric }
+        return [lowest, entries.dropFirst(lowest.count)].flatMap { group in
+            group.filter(\.isBlackholeNexthop) + group.filter { !$0.isBlackholeNexthop }
+        }
     }
 
     /// One of the legs by a hash of the destination, so that it is the same one each time. The kernel's hash is another.
@@ -86,7 +99,12 @@ extension KernelState {
         entry.family == .ipv4 && !hasCustomRules && entry.table == RouteTable.local ? RouteTable.main : entry.table
     }
 
-    private func entry(_ entry: TableEntry) -> RouteAnswer {
+    private func entry(_ entry: TableEntry, beginningWith leg: TableEntry.Leg?) -> RouteAnswer {
+        var entry = entry
+        // IPv6 begins with the leg that the packet would take.
+        if entry.family == .ipv6, entry.nexthop == nil, let leg, let position = entry.legs.firstIndex(of: leg) {
+            entry.legs = Array(entry.legs[position...] + entry.legs[..<position])
+        }
         var message = entry.message(showingLegs: entry.nexthop == nil || showsLegsOfNexthops)
         message.table = reportedTable(entry)
         return .route(message)

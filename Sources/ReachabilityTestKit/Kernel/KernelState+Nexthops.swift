@@ -25,7 +25,7 @@ extension KernelState {
             guard let device = device(leg.link) else { throw .noDevice("\(leg.link)") }
             guard device.isUp, device.carrier else { throw .linkDown }
             if let gateway = leg.gateway {
-                leg.link = try link(to: gateway, over: leg.link, table: RouteTable.main)
+                leg.link = try link(to: gateway, over: leg.link, table: nil)
             }
             nexthops[id] = .leg(leg, family: family)
         case .group(let members):

@@ -8,6 +8,9 @@ extension TableEntry {
             && scope == other.scope && source == other.source && legs.map(\.link) == other.legs.map(\.link)
             && legs.map(\.gateway) == other.legs.map(\.gateway) && nexthop == other.nexthop
     }
+
+    /// IPv6 routes of one metric that lead to gateways share the traffic, however they came.
+    var sharesTraffic: Bool { kind == .unicast && nexthop == nil && legs.allSatisfy { $0.gateway != nil } }
 }
 
 /// How routes come and go.
@@ -53,39 +56,53 @@ extension KernelState {
         var entry = entry
         try complete(&entry, onLink: onLink)
         let present = table(entry.family, entry.table)[entry.destination]
-        guard let position = present.firstIndex(where: { $0.metric == entry.metric }) else {
-            return insert(entry)
-        }
+        guard present.contains(where: { $0.metric == entry.metric }) else { return insert(entry) }
         switch mode {
         case .add:
             throw .exists("a route to \(entry.destination.address)/\(entry.destination.length) of that metric")
         case .replace:
-            if let same = present.firstIndex(where: { $0.isSame(as: entry) }) {
-                // To Linux, replacing a route by itself is no change, unless another one of the same metric comes first.
-                guard same == position else { throw .exists("that very route") }
-                sayRoute(entry)
-                return
-            }
-            tables[entry.family]?[entry.table]?[entry.destination][position] = entry
-            sayRoute(entry)
+            try replace(entry, present)
         case .append:
-            if entry.family == .ipv6, joinSiblings(entry, at: position, of: present[position]) { return }
-            guard !present.contains(where: { $0.isSame(as: entry) }) else { throw .exists("that very route") }
-            insert(entry)
+            try append(entry, present)
         }
     }
 
-    /// IPv6 routes of one metric that lead to gateways share the traffic.
-    private mutating func joinSiblings(_ entry: TableEntry, at position: Int, of present: TableEntry) -> Bool {
-        guard entry.kind == .unicast, present.kind == .unicast, entry.nexthop == nil, present.nexthop == nil,
-            (entry.legs + present.legs).allSatisfy({ $0.gateway != nil })
-        else { return false }
-        let new = entry.legs.filter { leg in
-            !present.legs.contains { $0.link == leg.link && $0.gateway == leg.gateway }
+    private mutating func replace(_ entry: TableEntry, _ present: [TableEntry]) throws(SimulatedKernel.Refusal) {
+        let rivals = present.indices.filter { present[$0].metric == entry.metric }
+        var position = rivals[0]
+        switch entry.family {
+        case .ipv4:
+            // To IPv4, replacing a route by itself is no change, unless another one of the same metric comes first.
+            if let same = rivals.first(where: { present[$0].isSame(as: entry) }) {
+                guard same == position else { throw .exists("that very route") }
+                return
+            }
+        case .ipv6:
+            position = rivals.first { present[$0].sharesTraffic == entry.sharesTraffic } ?? position
         }
-        tables[entry.family]?[entry.table]?[entry.destination][position].legs += new
-        for _ in new { sayRoute(entry) }
-        return true
+        tables[entry.family]?[entry.table]?[entry.destination][position] = entry
+        sayRoute(entry)
+    }
+
+    private mutating func append(_ entry: TableEntry, _ present: [TableEntry]) throws(SimulatedKernel.Refusal) {
+        let rivals = present.indices.filter { present[$0].metric == entry.metric }
+        switch entry.family {
+        case .ipv4:
+            guard !rivals.contains(where: { present[$0].isSame(as: entry) }) else { throw .exists("that very route") }
+        case .ipv6:
+            let isThere = rivals.contains { rival in
+                let rival = present[rival]
+                return entry.nexthop == nil && rival.nexthop == nil
+                    ? entry.legs.contains(where: rival.legs.contains) : entry.nexthop == rival.nexthop
+            }
+            guard !isThere else { throw .exists("a route over that very leg") }
+            if entry.sharesTraffic, let sibling = rivals.first(where: { present[$0].sharesTraffic }) {
+                tables[.ipv6]?[entry.table]?[entry.destination][sibling].legs += entry.legs
+                for _ in entry.legs { sayRoute(entry) }
+                return
+            }
+        }
+        insert(entry)
     }
 
     /// Checks the legs, and finds the links of gateways that come without one.
@@ -126,7 +143,7 @@ extension KernelState {
     }
 
     /// The link that a gateway is on: there has to be a route to it that needs no gateway itself.
-    func link(to gateway: IPAddress, over link: Int32?, table: UInt32) throws(SimulatedKernel.Refusal) -> Int32 {
+    func link(to gateway: IPAddress, over link: Int32?, table: UInt32?) throws(SimulatedKernel.Refusal) -> Int32 {
         if let link, device(link)?.isUp == false { throw .linkDown }
         if gateway.family == .ipv6, gateway.isLinkLocal {
             guard let link else { throw .invalid("a link-local gateway needs a link") }
@@ -134,17 +151,14 @@ extension KernelState {
         }
         if gateway.family == .ipv6, isOwn(gateway) { throw .invalid("the gateway \(gateway) is this machine") }
         let query = RouteQuery(destination: gateway, link: link, matchesEntry: true)
-        let inTable = self.table(gateway.family, table).candidates(for: gateway)
-        let everywhere = rules[gateway.family, default: []].flatMap { rule -> [TableEntry] in
-            guard rule.applies(to: query), case .lookUp(let number) = rule.action else { return [] }
-            return self.table(gateway.family, number).candidates(for: gateway)
-        }
-        for entry in inTable + everywhere {
-            if gateway.family == .ipv4, entry.scope < .link { continue }
-            for leg in entry.legs where !leg.isDead && (link == nil || leg.link == link) {
-                guard entry.kind == .unicast || entry.kind == .local, leg.gateway == nil else { break }
-                return leg.link
-            }
+        // IPv4 asks a table other than main first; IPv6 asks any.
+        let first = gateway.family == .ipv4 && table == RouteTable.main ? nil : table
+        let inTable = first.flatMap { match(query, in: self.table(gateway.family, $0), within: .link) }
+        for match in [inTable, match(query, within: .link)] {
+            guard case .found(let entry, let leg?) = match, entry.kind == .unicast || entry.kind == .local,
+                gateway.family == .ipv4 || leg.gateway == nil
+            else { continue }
+            return leg.link
         }
         throw gateway.family == .ipv4
             ? .unreachableGateway : SimulatedKernel.Refusal(EHOSTUNREACH, "no link leads to \(gateway)")
@@ -181,13 +195,16 @@ extension KernelState {
     }
 
     private func matches(_ entry: TableEntry, _ pattern: Pattern) -> Bool {
-        guard pattern.kind == nil || entry.kind == pattern.kind,
+        // IPv6 does not look at the type.
+        guard pattern.kind == nil || entry.kind == pattern.kind || entry.family == .ipv6,
             pattern.metric == nil || entry.metric == pattern.metric,
             pattern.source == nil || entry.source == pattern.source,
             pattern.nexthop == nil || entry.nexthop == pattern.nexthop
         else { return false }
         if pattern.link == nil, pattern.gateway == nil { return true }
-        let legs = entry.family == .ipv4 && entry.nexthop == nil ? Array(entry.legs.prefix(1)) : entry.legs
+        // Of routes through nexthop objects, IPv4 finds none by its legs, and IPv6 does not look at them.
+        if entry.nexthop != nil { return entry.family == .ipv6 }
+        let legs = entry.family == .ipv4 ? Array(entry.legs.prefix(1)) : entry.legs
         return legs.contains { leg in
             (pattern.link == nil || leg.link == pattern.link)
                 && (pattern.gateway == nil || leg.gateway == pattern.gateway)
@@ -234,16 +251,15 @@ extension KernelState {
         return removing || entry.legs.allSatisfy(\.isDead) ? nil : entry
     }
 
-    /// The legs of multipath routes that were dead while the link was down.
-    mutating func reviveLegs(over index: Int32) {
-        for family in IPAddress.Family.allCases {
-            revise(family) { entry in
-                var entry = entry
-                for position in entry.legs.indices where entry.legs[position].link == index {
-                    entry.legs[position].isDead = false
-                }
-                return entry
+    /// The legs of multipath routes that were dead while the link was down, or without an IPv4 address.
+    mutating func reviveLegs(over index: Int32, _ family: IPAddress.Family) {
+        guard device(index)?.isUp == true else { return }
+        revise(family) { entry in
+            var entry = entry
+            for position in entry.legs.indices where entry.legs[position].link == index {
+                entry.legs[position].isDead = false
             }
+            return entry
         }
     }
 

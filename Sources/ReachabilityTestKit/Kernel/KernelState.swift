@@ -26,6 +26,8 @@ struct KernelState: Sendable {
     /// New IPv6 addresses stay tentative until ``finishDuplicateDetection(of:on:isDuplicate:)``.
     var detectsDuplicates = false
     var nameservers: [IPAddress] = []
+    /// What a recording says of devices, which may be before it says that they are there.
+    var recordedFacts: [Int32: DeviceFacts] = [:]
     private var outbox: [Notice] = []
 
     mutating func takeOutbox() -> [Notice] {
@@ -53,6 +55,14 @@ struct KernelState: Sendable {
     mutating func modify(_ index: Int32, _ change: (inout Device) -> Void) {
         if let position = position(of: index) { change(&devices[position]) }
     }
+
+    /// Puts a link in as it is, in place of the one with its index, and nothing follows from it.
+    mutating func place(_ device: Device) {
+        if let position = position(of: device.index) { devices[position] = device } else { devices.append(device) }
+    }
+
+    /// Takes a link out, and nothing follows from it.
+    mutating func displace(_ index: Int32) { devices.removeAll { $0.index == index } }
 
     func portKind(of device: Device) -> String? { device.master.flatMap { self.device($0)?.kind } }
 
@@ -150,6 +160,7 @@ struct KernelState: Sendable {
     }
 
     private func carrier(of device: Device) -> Bool {
+        if device.recorded != nil { return device.carrier }
         switch device.carrierSource {
         case .line: return device.isUp && device.hasLine
         case .reader: return device.hasLine

@@ -31,23 +31,19 @@ struct Prefix: Sendable, Hashable {
     var family: IPAddress.Family { address.family }
 
     /// The address with all bits beyond the length cleared.
-    var network: IPAddress { masked(setting: 0) }
+    var network: IPAddress { address.masked(to: length) }
 
     /// The address with all bits beyond the length set.
-    var broadcast: IPAddress { masked(setting: 0xFF) }
+    var broadcast: IPAddress {
+        let bytes = address.bytes.enumerated().map { position, byte in
+            byte | UInt8(truncatingIfNeeded: 0xFF >> min(max(length - position * 8, 0), 8))
+        }
+        return IPAddress(bytes: bytes) ?? address
+    }
 
     var isHost: Bool { length == address.bitWidth }
 
     func contains(_ other: IPAddress) -> Bool { other.isIn(address, length: length) }
-
-    private func masked(setting fill: UInt8) -> IPAddress {
-        let bytes = address.bytes.enumerated().map { position, byte -> UInt8 in
-            let kept = min(max(length - position * 8, 0), 8)
-            let mask = UInt8(truncatingIfNeeded: 0xFF00 >> kept)
-            return byte & mask | fill & ~mask
-        }
-        return IPAddress(bytes: bytes) ?? address
-    }
 }
 
 extension IPAddress {

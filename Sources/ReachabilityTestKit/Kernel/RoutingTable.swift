@@ -1,3 +1,4 @@
+import Glibc
 import Netlink
 import Reachability
 
@@ -30,6 +31,19 @@ struct TableEntry: Sendable {
 
     var family: IPAddress.Family { destination.family }
 
+    /// What a lookup that ends here fails with; EAGAIN asks the next rule.
+    var error: CInt? {
+        switch kind {
+        case .blackhole: EINVAL
+        case .prohibit: EACCES
+        case .unreachable: EHOSTUNREACH
+        case .throw: EAGAIN
+        default: nil
+        }
+    }
+
+    var isBlackholeNexthop: Bool { nexthop != nil && kind == .blackhole }
+
     /// What the kernel says of the entry itself (RTM_F_FIB_MATCH, RTM_NEWROUTE).
     func message(showingLegs: Bool = true) -> RouteMessage {
         RouteMessage(
@@ -44,11 +58,9 @@ struct TableEntry: Sendable {
 struct RoutingTable: Sendable {
     private var byLength: [Int: [IPAddress: [TableEntry]]] = [:]
 
-    var isEmpty: Bool { byLength.isEmpty }
-
-    /// The entries whose prefix covers an address, in the order in which the kernel looks at them.
-    func candidates(for address: IPAddress) -> [TableEntry] {
-        byLength.keys.sorted(by: >).flatMap { length in byLength[length]?[Prefix(address, length).network] ?? [] }
+    /// The entries whose prefix covers an address, prefix by prefix, the longest first.
+    func matches(for address: IPAddress) -> [[TableEntry]] {
+        byLength.keys.sorted(by: >).compactMap { length in byLength[length]?[address.masked(to: length)] }
     }
 
     subscript(prefix: Prefix) -> [TableEntry] {
@@ -81,6 +93,4 @@ struct RoutingTable: Sendable {
         }
         return removed
     }
-
-    var entries: [TableEntry] { byLength.values.flatMap(\.values).flatMap { $0 } }
 }

@@ -50,7 +50,8 @@ final class ChangeHub<Topic: Hashable & Sendable>: Sendable {
         }
     }
 
-    deinit {
+    /// Ends all subscriptions. For the owner's end: subscribers may hold the hub for longer.
+    func finish() {
         let waiting = subscribers.withLock { all in all.byTopic.values.flatMap(\.values) }
         for continuation in waiting { continuation.finish() }
     }

@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import Netlink
 
-@Suite struct PcapFileTests {
+@Suite(.takingTurns) struct PcapFileTests {
     private static let datagrams = [
         RecordedDatagram(time: 1_700_000_000_123_456_789, family: .route, bytes: [1, 2, 3, 4, 5]),
         RecordedDatagram(time: 1_700_000_001_000_000_001, family: .generic, bytes: []),
@@ -60,9 +61,9 @@ import Testing
     }
 }
 
-@Suite struct RecordingNoteTests {
+@Suite(.takingTurns) struct RecordingNoteTests {
     static let notes: [RecordingNote] = [
-        .snapshotBegins, .snapshotEnds, .nameservers([]),
+        .snapshotBegins, .snapshotEnds, .nameservers([]), .remark("dial: a = b"),
         .nameservers([IPAddress(10, 1, 0, 1), IPAddress("fd00::1")].compactMap(\.self)),
         .device(index: 3, DeviceFacts()),
         .device(

@@ -1,4 +1,5 @@
 import CNamespace
+import CNetlink
 import Foundation
 import NamespaceTools
 import Netlink
@@ -51,8 +52,9 @@ final class LiveBench: TestBench {
         try machine.inside { try value.write(toFile: "/proc/sys/net/\(setting)", atomically: false, encoding: .utf8) }
     }
 
-    func nic(_ name: String) throws {
-        try ip("link add \(name) type veth peer name \(name) netns \(farSide.path)")
+    func nic(_ name: String, index: Int?) throws {
+        let number = index.map { "index \($0)" } ?? ""
+        try ip("link add name \(name) \(number) type veth peer name \(name) netns \(farSide.path)")
         // The address makes the link-local one the same as the simulated kernel's.
         try ip("link set \(name) address \(Self.hardwareAddress(machine.inside { if_nametoindex(name) }))")
         try far("link set \(name) up")
@@ -95,6 +97,42 @@ final class LiveBench: TestBench {
     }
 
     func setShowsLegsOfNexthops(_ shows: Bool) throws { try set("ipv4/nexthop_compat_mode", shows ? "1" : "0") }
+
+    func moveAway(_ name: String) throws { try ip("link set \(name) netns \(farSide.path) name \(name)-moved") }
+
+    func detectDuplicates() throws {
+        for scope in ["all", "default"] { try set("ipv6/conf/\(scope)/accept_dad", "1") }
+    }
+
+    /// The kernel does that by itself, about a second later.
+    func finishDuplicateDetection(of address: String, on link: String) {}
+
+    func forge(deletionOf name: String) throws {
+        try machine.inside {
+            let descriptor = socket(AF_NETLINK, CInt(SOCK_RAW.rawValue), NETLINK_ROUTE)
+            defer { close(descriptor) }
+            // struct nlmsghdr, then struct ifinfomsg.
+            var message = [UInt32](repeating: 0, count: 8)
+            message[0] = 32
+            message[1] = UInt32(RTM_DELLINK)
+            message[5] = if_nametoindex(name)
+            var group = sockaddr_nl()
+            group.nl_family = UInt16(AF_NETLINK)
+            group.nl_groups = 1
+            let sent = withUnsafePointer(to: &group) { group in
+                group.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    sendto(descriptor, message, 32, 0, $0, socklen_t(MemoryLayout<sockaddr_nl>.size))
+                }
+            }
+            if sent != 32 { throw CommandFailed(command: "(forge)", answer: Namespace.text(errno)) }
+        }
+    }
+
+    func batch(_ commands: [String]) throws {
+        let file = folder.appendingPathComponent("batch")
+        try commands.joined(separator: "\n").write(to: file, atomically: false, encoding: .utf8)
+        try ip("-batch \(file.path)")
+    }
 
     func ip(_ command: String) throws { try machine.ip(command) }
 

@@ -9,7 +9,7 @@ final class SimulatedBench: TestBench {
 
     var feed: any NetlinkFeed { kernel }
 
-    func nic(_ name: String) throws { try kernel.addLink(name, .veth, up: true) }
+    func nic(_ name: String, index: Int?) throws { try kernel.addLink(name, .veth, up: true, index: index) }
 
     func tun(_ name: String) throws { try kernel.addLink(name, .tun) }
 
@@ -20,6 +20,18 @@ final class SimulatedBench: TestBench {
     func setNameservers(_ addresses: [String]) { kernel.nameservers = addresses.compactMap(IPAddress.init) }
 
     func setShowsLegsOfNexthops(_ shows: Bool) { kernel.showsLegsOfNexthops = shows }
+
+    func moveAway(_ name: String) throws { try kernel.removeLink(name) }
+
+    func detectDuplicates() { kernel.detectsDuplicateAddresses = true }
+
+    func finishDuplicateDetection(of address: String, on link: String) throws {
+        try kernel.finishDuplicateDetection(of: address, on: link)
+    }
+
+    func forge(deletionOf name: String) { kernel.forgeMessage() }
+
+    func batch(_ commands: [String]) throws { try kernel.together { for command in commands { try ip(command) } } }
 
     func ip(_ command: String) throws {
         do {
@@ -33,6 +45,7 @@ final class SimulatedBench: TestBench {
         var words = words
         var family = IPAddress.Family.ipv4
         if words.take("-6") { family = .ipv6 }
+        _ = words.take("-4")
         switch try words.next() {
         case "link": try link(&words)
         case "addr": try address(&words)
@@ -65,10 +78,6 @@ final class SimulatedBench: TestBench {
             case "addrgenmode":
                 try words.expect("none")
                 try kernel.setMakesLinkLocalAddress(name, false)
-            // The other namespace is of no matter here: the link is gone.
-            case "netns":
-                _ = try words.next()
-                try kernel.removeLink(name)
             case "txqueuelen", "alias":
                 _ = try words.next()
                 try kernel.announceLink(name)
@@ -100,13 +109,13 @@ final class SimulatedBench: TestBench {
         try words.expect("dev")
         let link = try words.next()
         _ = words.take("nodad")
+        for lifetime in ["valid_lft", "preferred_lft"] where words.take(lifetime) { _ = try words.next() }
         switch verb {
         case "add": try kernel.addAddress(address, to: link, peer: peer)
         case "change": try kernel.refreshAddress(address, of: link)
         case "del": try kernel.removeAddress(address, from: link)
         default: throw words.unknown(verb)
         }
-        if verb == "change" { while words.hasMore { _ = try words.next() } }
     }
 
     private func route(_ words: inout Words, _ family: IPAddress.Family) throws {

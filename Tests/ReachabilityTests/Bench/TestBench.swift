@@ -5,8 +5,8 @@ import Testing
 
 /// A machine whose network a test can take apart: simulated, or the real kernel in namespaces of its own.
 protocol TestBench: AnyObject {
-    /// Makes an Ethernet-like link with a cable in it, up.
-    func nic(_ name: String) throws
+    /// Makes an Ethernet-like link with a cable in it, up; with an ifindex of its own, if it is to have one.
+    func nic(_ name: String, index: Int?) throws
     /// Makes a layer-3 tunnel that somebody reads from, as a VPN client does; not up yet.
     func tun(_ name: String) throws
     /// The reader of a tunnel goes, or comes back.
@@ -19,11 +19,23 @@ protocol TestBench: AnyObject {
     func setNameservers(_ addresses: [String]) throws
     /// `net.ipv4.nexthop_compat_mode`
     func setShowsLegsOfNexthops(_ shows: Bool) throws
+    /// Moves a link to another namespace.
+    func moveAway(_ name: String) throws
+    /// Makes new IPv6 addresses wait for duplicate detection, which finds nothing.
+    func detectDuplicates() throws
+    /// Another process than the kernel says that a link is gone.
+    func forge(deletionOf name: String) throws
+    /// Many commands of iproute2 at once.
+    func batch(_ commands: [String]) throws
+    /// Duplicate detection has found nothing. The real kernel comes to that by itself.
+    func finishDuplicateDetection(of address: String, on link: String) throws
     /// The kernel, for monitors and for questions.
     var feed: any NetlinkFeed { get }
 }
 
 extension TestBench {
+    func nic(_ name: String) throws { try nic(name, index: nil) }
+
     func ip(_ commands: [String]) throws { for command in commands { try ip(command) } }
 
     /// A link with a cable, an address and a default route.
@@ -41,7 +53,7 @@ extension TestBench {
 }
 
 /// A feed as a value of a type that can be named.
-private struct AnyFeed: NetlinkFeed {
+struct AnyFeed: NetlinkFeed {
     let feed: any NetlinkFeed
 
     func open(watching destinations: [IPAddress]) throws(NetlinkError) -> sending any NetlinkConversation {

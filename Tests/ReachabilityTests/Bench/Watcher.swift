@@ -1,3 +1,4 @@
+import Dispatch
 import Reachability
 import Testing
 
@@ -5,6 +6,7 @@ import Testing
 struct Watcher: ~Copyable {
     let monitor: ReachabilityMonitor
     private let task: Task<Void, Never>
+    private let continuation: AsyncStream<NetworkPath>.Continuation
     private var paths: AsyncStream<NetworkPath>.Iterator
     /// All that has been taken so far.
     private(set) var seen: [NetworkPath] = []
@@ -14,6 +16,7 @@ struct Watcher: ~Copyable {
         try monitor.start()
         self.monitor = monitor
         let (stream, continuation) = AsyncStream<NetworkPath>.makeStream()
+        self.continuation = continuation
         paths = stream.makeAsyncIterator()
         // On the reader's own thread, so that nothing can be missed.
         task = Task(executorPreference: monitor.readerExecutor) {
@@ -27,11 +30,17 @@ struct Watcher: ~Copyable {
         monitor.stop()
     }
 
+    /// Nothing takes that long, not even on a machine that has better things to do.
+    private static let patience = 60.0
+
     /// Waits for a path like that, which need not be the next one.
     @discardableResult
     mutating func expect(
         _ what: String, where isRight: (NetworkPath) -> Bool, _ location: SourceLocation = #_sourceLocation
     ) async throws -> NetworkPath {
+        let deadline = DispatchWorkItem { [continuation] in continuation.finish() }
+        DispatchQueue.global().asyncAfter(deadline: .now() + Self.patience, execute: deadline)
+        defer { deadline.cancel() }
         while let path = await paths.next(isolation: #isolation) {
             seen.append(path)
             if isRight(path) { return path }

@@ -1,10 +1,11 @@
 import Netlink
+import TestSupport
 import Testing
 
 @testable import Reachability
 
 /// The ladder of evidence, on what the kernel shows of each kind of device (recorded on Linux 6.1 and 6.12).
-@Suite struct ClassifierTests {
+@Suite(.takingTurns) struct ClassifierTests {
     private func classify(_ link: LinkMessage, _ facts: DeviceFacts = DeviceFacts(), rules: [InterfaceRule] = [])
         -> Classification
     {

@@ -1,10 +1,11 @@
 import Netlink
+import TestSupport
 import Testing
 
 @testable import Reachability
 
 /// When a link is looked at again, and when not.
-@Suite struct ReclassificationTests {
+@Suite(.takingTurns) struct ReclassificationTests {
     /// What the device files say, and how often they were asked.
     private final class Devices {
         var facts: [Int32: DeviceFacts] = [:]

@@ -1,10 +1,11 @@
+import TestSupport
 import Testing
 
 @testable import ResourceLoader
 
 /// The examples of FIPS 180-4's companion (NIST CSRC, "SHA256" example values) and the byte-oriented test vectors of
 /// CAVP.
-@Suite struct BodyDigestTests {
+@Suite(.takingTurns) struct BodyDigestTests {
     static let vectors: [(message: [UInt8], digest: String)] = [
         ([], "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
         (bytes("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),

@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import ResourceLoader
 
-@Suite(.timeLimit(.minutes(2))) struct CacheChangesTests {
+@Suite(.takingTurns, .timeLimit(.minutes(10))) struct CacheChangesTests {
     let key = CacheKey("cat")
     let variants: [CacheVariant] = [.original, .thumbnail]
 
@@ -56,7 +57,8 @@ import Testing
     }
 
     @Test func endsWithTheCache() async throws {
-        var cache: DiskCache? = try CacheFixture().cache
+        let folder = TemporaryFolder()
+        var cache: DiskCache? = try DiskCache(directory: folder.path)
         let changes = try #require(cache?.changes(of: key, variants: [.original]))
         var iterator = changes.makeAsyncIterator()
         _ = try await iterator.next()

@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import ResourceLoader
 
-@Suite struct CacheClearTests {
+@Suite(.takingTurns) struct CacheClearTests {
     @Test func leavesNothingOfADownloadThatHadBegun() throws {
         let fixture = try CacheFixture()
         let kept = try fixture.cache.claimPart(for: bytes("request"))

@@ -1,9 +1,10 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import ResourceLoader
 
-@Suite struct CacheDamageTests {
+@Suite(.takingTurns) struct CacheDamageTests {
     let key = CacheKey("cat")
 
     /// A folder with twenty bodies that carry their digests, nobody having it open.
@@ -203,6 +204,18 @@ import Testing
         try fixture.cache.commit(begun, as: CacheKey("begun"))
         try fixture.cache.commit(resumable, as: CacheKey("resumable"))
         #expect(opened.statistics.entries == 3)
+    }
+
+    @Test func sparesABodyThatWasCommittedSinceItWasListed() throws {
+        let fixture = try CacheFixture()
+        try fixture.cache.store(bytes("picture"), as: key)
+        let name = try #require(fixture.folder.files().first)
+        var store = try DiskStore(
+            path: fixture.folder.path, configuration: fixture.configuration, now: fixture.clock.now)
+        try store.sweepOrphan(name) { true }
+        #expect(fixture.folder.files() == [name])
+        try store.sweepOrphan(name) { false }
+        #expect(fixture.folder.files().isEmpty)
     }
 
     @Test func sweepsRowsWithoutFiles() throws {

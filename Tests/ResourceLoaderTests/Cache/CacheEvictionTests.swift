@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import ResourceLoader
 
-@Suite struct CacheEvictionTests {
+@Suite(.takingTurns) struct CacheEvictionTests {
     /// Room for three bodies of one block each.
     static func threeBlocks() throws -> CacheFixture {
         try CacheFixture { $0.byteBudget = 3 * 4096 }

@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import ResourceLoader
 
-@Suite struct CacheFreshnessTests {
+@Suite(.takingTurns) struct CacheFreshnessTests {
     let key = CacheKey("cat")
 
     @Test func tellsWhatThereIsOfEachRungInOneCall() throws {

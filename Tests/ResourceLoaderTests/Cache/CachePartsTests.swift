@@ -1,9 +1,10 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import ResourceLoader
 
-@Suite struct CachePartsTests {
+@Suite(.takingTurns) struct CachePartsTests {
     let request = bytes("GET https://example.org/\0cat")
 
     @Test func goesOnWhereTheLastOneStopped() throws {

@@ -1,9 +1,10 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import ResourceLoader
 
-@Suite struct CacheStoringTests {
+@Suite(.takingTurns) struct CacheStoringTests {
     @Test func givesBackWhatWasStored() throws {
         let fixture = try CacheFixture()
         let metadata = CacheMetadata(

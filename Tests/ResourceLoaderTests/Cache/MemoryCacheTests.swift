@@ -1,9 +1,10 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import ResourceLoader
 
-@Suite struct MemoryCacheTests {
+@Suite(.takingTurns) struct MemoryCacheTests {
     let key = CacheKey("cat")
 
     @Test func servesTheSecondTimeFromMemory() throws {

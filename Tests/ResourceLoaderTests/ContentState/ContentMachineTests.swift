@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import ResourceLoader
 
-@Suite struct ContentMachineTests {
+@Suite(.takingTurns) struct ContentMachineTests {
     typealias State = ContentState<String>
 
     /// A machine and the time, in milliseconds, for tests that read like a story.

@@ -1,4 +1,5 @@
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import ResourceLoader
@@ -70,7 +71,7 @@ final class Attempts<Item: Hashable & Sendable>: Sendable {
     }
 }
 
-@Suite(.timeLimit(.minutes(2))) struct ContentSlotTests {
+@Suite(.takingTurns, .timeLimit(.minutes(10))) struct ContentSlotTests {
     @Test func showsWhatItIsBoundTo() async {
         let attempts = Attempts<String>()
         let slot = ContentSlot(clock: ManualClock(), load: attempts.load)

@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import ResourceLoader
 
-@Suite struct ContentTextTests {
+@Suite(.takingTurns) struct ContentTextTests {
     static let lines: [(ContentState<String>, String)] = [
         (.idle, ""), (.loading(previous: nil), "[loading]"), (.loading(previous: "cat"), "cat [loading]"),
         (.content("cat", refresh: .none), "cat"), (.content("cat", refresh: .loading), "cat [refreshing]"),

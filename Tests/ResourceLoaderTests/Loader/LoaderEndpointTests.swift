@@ -1,6 +1,7 @@
 import DownloadPolicy
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import ResourceLoader
@@ -32,7 +33,7 @@ private final class Ear: ResourceLoaderDelegate {
     }
 }
 
-@Suite("Resources by POST", .timeLimit(.minutes(1)))
+@Suite("Resources by POST", .takingTurns, .timeLimit(.minutes(10)))
 struct LoaderEndpointTests {
     private let rig: LoaderRig
     private let server: FaultServer
@@ -147,7 +148,7 @@ struct LoaderEndpointTests {
     }
 }
 
-@Suite("A slot bound to a loader", .timeLimit(.minutes(1)))
+@Suite("A slot bound to a loader", .takingTurns, .timeLimit(.minutes(10)))
 struct LoaderSlotTests {
     private let rig: LoaderRig
 

@@ -2,6 +2,7 @@ import DownloadPolicy
 import Foundation
 import NamespaceTools
 import Reachability
+import TestSupport
 import Testing
 
 @testable import ResourceLoader
@@ -12,7 +13,7 @@ private let canMakeNamespaces =
 
 /// A phone with two uplinks and a world with a server, on the real kernel.
 @Suite(
-    "A loader in a network namespace", .timeLimit(.minutes(1)),
+    "A loader in a network namespace", .takingTurns, .timeLimit(.minutes(10)),
     .enabled(if: canMakeNamespaces, "needs root and iproute2"))
 struct LoaderNamespaceTests {
     private let phone: Namespace
@@ -44,6 +45,13 @@ struct LoaderNamespaceTests {
         return try #require(Int(line[1]))
     }
 
+    /// A server in the world that stops in the middle of the original.
+    private func server() throws -> PictureServer {
+        let server = try world.inside { try PictureServer(host: "10.99.0.1") }
+        server.next("/original", .stops(after: 400_000))
+        return server
+    }
+
     /// Starts everything on a thread that is in the namespace; sockets and threads stay in it.
     private func loader(_ monitor: ReachabilityMonitor) throws -> ResourceLoader {
         let preferences = try PreferencesStore(path: folder.path + "/preferences")
@@ -57,8 +65,7 @@ struct LoaderNamespaceTests {
     @Test func followsTheDefaultRouteInMidDownload() async throws {
         try uplink("wlan0", 1, metric: 100)
         try uplink("wlan1", 2, metric: 200)
-        let server = try world.inside { try PictureServer(host: "10.99.0.1") }
-        server.next("/original", .stops(after: 400_000))
+        let server = try server()
         let monitor = ReachabilityMonitor()
         defer { monitor.stop() }
         let loader = try loader(monitor)
@@ -80,8 +87,7 @@ struct LoaderNamespaceTests {
     @Test func leavesOnlyTheThumbnailToCellular() async throws {
         try uplink("wlan0", 1, metric: 100)
         try uplink("wwan0", 2, metric: 200)
-        let server = try world.inside { try PictureServer(host: "10.99.0.1") }
-        server.next("/original", .stops(after: 400_000))
+        let server = try server()
         let monitor = ReachabilityMonitor()
         defer { monitor.stop() }
         let loader = try loader(monitor)

@@ -1,10 +1,11 @@
 import DownloadPolicy
+import TestSupport
 import Testing
 
 @testable import ResourceLoader
 
 /// The table "Running transfers when the path changes" (policy.md, section 3), seen from what is shown and requested.
-@Suite("A loader whose network changes", .timeLimit(.minutes(1)))
+@Suite("A loader whose network changes", .takingTurns, .timeLimit(.minutes(10)))
 struct LoaderNetworkTests {
     private let rig: LoaderRig
 
@@ -24,9 +25,7 @@ struct LoaderNetworkTests {
 
     @Test func pausesTheOriginalShowsTheThumbnailAndResumes() async throws {
         try rig.wifi()
-        rig.server.next("/original", .stops(after: 400_000))
-        var shown = Displays(rig.loader.load(try rig.resource()))
-        try await shown.expectBytes(200_000, of: .original)
+        var shown = try await rig.loadAndStop()
         try rig.cellular()
         try rig.noWiFi()
         var departures = rig.server.departures.makeAsyncIterator()
@@ -36,9 +35,7 @@ struct LoaderNetworkTests {
         }
         #expect(rig.server.requests("/original").count == 1)
         try rig.wifi()
-        try await shown.expect("the free path settling") { $0.decision.reasons.contains { $0.rule == .settling } }
-        try await rig.letThePathHold()
-        try await shown.expect(.original, PictureServer.original)
+        try await shown.expectTheOriginalOnceThePathHeld(rig)
         expectOneResume(of: rig)
     }
 
@@ -57,9 +54,7 @@ struct LoaderNetworkTests {
 
     @Test func keepsWhatIsThereWhenTheNetworkGoesAndResumes() async throws {
         try rig.wifi()
-        rig.server.next("/original", .stops(after: 400_000))
-        var shown = Displays(rig.loader.load(try rig.resource()))
-        try await shown.expectBytes(200_000, of: .original)
+        var shown = try await rig.loadAndStop()
         try rig.noWiFi()
         try await shown.expect("the original waiting") { isWaiting($0, for: .online) }
         try rig.wifi()
@@ -69,9 +64,7 @@ struct LoaderNetworkTests {
 
     @Test func movesToAnotherGatewayAtOnce() async throws {
         try rig.wifi()
-        rig.server.next("/original", .stops(after: 400_000))
-        var shown = Displays(rig.loader.load(try rig.resource()))
-        try await shown.expectBytes(200_000, of: .original)
+        var shown = try await rig.loadAndStop()
         try rig.kernel.connect("wlan0", address: "10.1.0.2/24", gateway: "10.1.0.254", metric: 100)
         try await shown.expect(.original, PictureServer.original)
         expectOneResume(of: rig)
@@ -81,9 +74,7 @@ struct LoaderNetworkTests {
     @Test func followsTheSettingInMidTransfer() async throws {
         let rig = try LoaderRig(.alwaysOriginal)
         try rig.cellular()
-        rig.server.next("/original", .stops(after: 400_000))
-        var shown = Displays(rig.loader.load(try rig.resource()))
-        try await shown.expectBytes(200_000, of: .original)
+        var shown = try await rig.loadAndStop()
         try rig.preferences.update { $0.alwaysDownloadOriginal = false }
         try await shown.expect("the thumbnail, and the original waiting") {
             $0.variant == .thumbnail && isWaiting($0, for: .unmetered)
@@ -95,9 +86,7 @@ struct LoaderNetworkTests {
 
     @Test func givesUpWhatTheUserNoLongerWantsFromTheNetwork() async throws {
         try rig.wifi()
-        rig.server.next("/original", .stops(after: 400_000))
-        var shown = Displays(rig.loader.load(try rig.resource()))
-        try await shown.expectBytes(200_000, of: .original)
+        var shown = try await rig.loadAndStop()
         try rig.preferences.update { $0.mode = .cachedOnly }
         try await shown.expect(.deferred)
         try await rig.advance(by: .seconds(1))
@@ -110,17 +99,13 @@ struct LoaderNetworkTests {
 
     @Test func stopsAPrefetchOnACostlyPath() async throws {
         try rig.wifi()
-        rig.server.next("/original", .stops(after: 400_000))
-        var shown = Displays(rig.loader.load(try rig.resource(), trigger: .prefetch))
-        try await shown.expectBytes(200_000, of: .original)
+        var shown = try await rig.loadAndStop(trigger: .prefetch)
         try rig.cellular()
         try rig.noWiFi()
         try await shown.expect("the prefetch waiting") { isWaiting($0, for: .unmetered) }
         #expect(rig.server.requests("/thumbnail").isEmpty)
         try rig.wifi()
-        try await shown.expect("the free path settling") { $0.decision.reasons.contains { $0.rule == .settling } }
-        try await rig.letThePathHold()
-        try await shown.expect(.original, PictureServer.original)
+        try await shown.expectTheOriginalOnceThePathHeld(rig)
         expectOneResume(of: rig)
     }
 
@@ -155,11 +140,7 @@ struct LoaderNetworkTests {
 
     @Test func resumesWhatWasGivenUpLongAgo() async throws {
         try rig.wifi()
-        rig.server.next("/original", .stops(after: 400_000))
-        do {
-            var shown = Displays(rig.loader.load(try rig.resource()))
-            try await shown.expectBytes(200_000, of: .original)
-        }
+        _ = try await rig.loadAndStop()
         var departures = rig.server.departures.makeAsyncIterator()
         try await until { rig.loader.transfers.cancelled > 0 }
         try await rig.advance(by: .seconds(1))
@@ -188,7 +169,7 @@ struct LoaderNetworkTests {
     }
 }
 
-@Suite("A loader with a data budget", .timeLimit(.minutes(1)))
+@Suite("A loader with a data budget", .takingTurns, .timeLimit(.minutes(10)))
 struct LoaderBudgetTests {
     @Test func countsWhatTravelsOverChargedPathsToTheByte() async throws {
         let rig = try LoaderRig(budget: 1_000_000)
@@ -226,9 +207,7 @@ struct LoaderBudgetTests {
         let rig = try LoaderRig(.alwaysOriginal, budget: 10_000_000)
         let budget = try #require(rig.budget)
         try rig.wifi()
-        rig.server.next("/original", .stops(after: 400_000))
-        var shown = Displays(rig.loader.load(try rig.resource()))
-        try await shown.expectBytes(200_000, of: .original)
+        var shown = try await rig.loadAndStop()
         try rig.cellular()
         try rig.noWiFi()
         try await shown.expect(.original, PictureServer.original)

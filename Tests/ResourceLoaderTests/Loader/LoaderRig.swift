@@ -165,6 +165,14 @@ final class LoaderRig: Sendable {
     func cellular() throws { try kernel.connect("wwan0", address: "10.2.0.2/24", gateway: "10.2.0.1", metric: 700) }
     func noCellular() throws { try kernel.disconnect("wwan0") }
 
+    /// Loads the picture until the server stops in the middle of the original.
+    func loadAndStop(trigger: Trigger = .visible) async throws -> Displays {
+        server.next("/original", .stops(after: 400_000))
+        var shown = Displays(loader.load(try resource(), trigger: trigger))
+        try await shown.expectBytes(200_000, of: .original)
+        return shown
+    }
+
     /// Moves both clocks once the transfers have taken notice of the present path.
     func advance(by duration: Duration) async throws {
         try await until { loader.path == loader.advisor.path }
@@ -233,6 +241,15 @@ struct Displays: ~Copyable {
         try await expect("the placeholder \(placeholder)", location) {
             $0.placeholder == placeholder && !$0.activity.isRunning
         }
+    }
+
+    /// Sees a cheaper path wait, lets it hold, and waits for the original.
+    mutating func expectTheOriginalOnceThePathHeld(
+        _ rig: LoaderRig, _ location: SourceLocation = #_sourceLocation
+    ) async throws {
+        try await expect("the path settling", location) { $0.decision.reasons.contains { $0.rule == .settling } }
+        try await rig.letThePathHold()
+        try await expect(.original, PictureServer.original, location)
     }
 
     /// Waits until more than so many bytes of a rendition have arrived.

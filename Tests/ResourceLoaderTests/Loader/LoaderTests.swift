@@ -1,9 +1,10 @@
 import DownloadPolicy
+import TestSupport
 import Testing
 
 @testable import ResourceLoader
 
-@Suite("A loader", .timeLimit(.minutes(1)))
+@Suite("A loader", .takingTurns, .timeLimit(.minutes(10)))
 struct LoaderTests {
     private let rig: LoaderRig
 

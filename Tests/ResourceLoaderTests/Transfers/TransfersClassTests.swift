@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import ResourceLoader
 
-@Suite("A failure's class")
+@Suite("A failure's class", .takingTurns)
 struct TransfersClassTests {
     struct Row: CustomTestStringConvertible {
         let name: String
@@ -101,7 +102,7 @@ extension FailureEvidence {
     }
 }
 
-@Suite("A retry")
+@Suite("A retry", .takingTurns)
 struct TransfersRetryTests {
     /// Decides once more with everything at its plainest.
     private func decide(
@@ -234,7 +235,7 @@ struct TransfersRetryTests {
     }
 }
 
-@Suite("Retry-After")
+@Suite("Retry-After", .takingTurns)
 struct TransfersRetryAfterTests {
     @Test(arguments: [
         ("0", Duration.zero), ("7", .seconds(7)), (" 120 ", .seconds(120)), ("121", .seconds(120)),

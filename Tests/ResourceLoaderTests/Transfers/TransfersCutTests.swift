@@ -1,9 +1,10 @@
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import ResourceLoader
 
-@Suite("A body that is cut")
+@Suite("A body that is cut", .takingTurns)
 struct TransfersCutTests {
     @Test func arrivesWholeInOnePiece() async throws {
         let body = pattern(4096)

@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import ResourceLoader
@@ -34,7 +35,7 @@ final class HeldServer: Sendable {
     }
 }
 
-@Suite("A transfer")
+@Suite("A transfer", .takingTurns)
 struct TransfersFlightTests {
     private static let body = pattern(4096)
 

@@ -1,10 +1,11 @@
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import ResourceLoader
 
-@Suite("A running transfer, when the path changes,")
+@Suite("A running transfer, when the path changes,", .takingTurns)
 struct TransfersPathTests {
     private static let body = pattern(1_000_000)
     private static let wifi = TransferPath(isOnline: true, link: .wifi, route: "wifi")
@@ -199,7 +200,10 @@ struct TransfersPathTests {
         let silent = try SilentPort()
         defer { silent.close() }
         let rig = try TransferRig(path: Self.offline)
-        let watch = Watch(rig.start(try .get("http://127.0.0.1:\(silent.port)/", priority: .user)))
+        let request = try TransferRequest(
+            url: "http://127.0.0.1:\(silent.port)/", kind: .original, priority: .user,
+            timeouts: TransferTimeouts(connect: .seconds(600)))
+        let watch = Watch(rig.start(request))
         #expect(await watch.wait(for: "running") != nil)
         rig.clock.advance(by: .seconds(3))
         #expect(await watch.wait(for: "waiting(online)") != nil)
@@ -335,6 +339,38 @@ struct TransfersPathTests {
             _ = await again.next { $0.name.hasPrefix("backingOff") || $0.isTerminal }
             rig.clock.advance(by: .milliseconds(1))
         }
+        await rig.engine.shutDown()
+    }
+
+    @Test func sendsOneRequestFirstAfterAnOutageThatWasOnlySuspected() async throws {
+        let held = try HeldServer(pattern(100))
+        defer { held.stop() }
+        let rig = try TransferRig(path: Self.wifi)
+        let port = try FaultServer.closedPort()
+        _ = await rig.run(try .get("http://127.0.0.1:\(port)/"))
+        let probing = rig.start(try .get("http://127.0.0.2:\(port)/"))
+        for await state in probing.states where state.name == "backingOff(offlineSuspected)" { probing.cancel() }
+        let watches = try (0..<3).map { Watch(rig.start(try .get(held.server.url("/\($0)")))) }
+        var arrivals = held.server.arrivals.makeAsyncIterator()
+        _ = await arrivals.next()
+        #expect(rig.engine.statistics.mostAtOnce == 1)
+        held.release()
+        for watch in watches { #expect(await watch.end()?.result != nil) }
+        #expect(rig.engine.statistics.mostAtOnce == 2)
+        await rig.engine.shutDown()
+    }
+
+    @Test func suspectsNothingWhileBytesKeepComing() async throws {
+        let held = try holding(300_000)
+        defer { held.stop() }
+        let rig = try TransferRig(path: Self.wifi)
+        let port = try FaultServer.closedPort()
+        let watch = Watch(rig.start(try .get(held.server.url())))
+        await watch.received(200_000)
+        #expect(await rig.run(try .get("http://127.0.0.2:\(port)/")).failure == .refused)
+        held.release()
+        #expect(await watch.end()?.result != nil)
+        #expect(await rig.run(try .get("http://127.0.0.1:\(port)/")).failure == .refused)
         await rig.engine.shutDown()
     }
 

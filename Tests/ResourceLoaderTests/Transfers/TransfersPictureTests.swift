@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import ResourceLoader
 
-@Suite("A picture's header")
+@Suite("A picture's header", .takingTurns)
 struct TransfersPictureTests {
     static func png(_ width: Int, _ height: Int) -> [UInt8] {
         [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13] + Array("IHDR".utf8) + big(width, 4)

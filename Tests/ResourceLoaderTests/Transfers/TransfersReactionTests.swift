@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import ResourceLoader
 
-@Suite("The reaction of a transfer to the network")
+@Suite("The reaction of a transfer to the network", .takingTurns)
 struct TransfersReactionTests {
     private let kib: Int64 = 1024
 
@@ -182,7 +183,7 @@ struct TransfersReactionTests {
     }
 }
 
-@Suite("After an outage")
+@Suite("After an outage", .takingTurns)
 struct TransfersOutageTests {
     @Test func requestsGoOutByOneTwoFourSix() {
         var ramp = OutageRamp(slots: 6)

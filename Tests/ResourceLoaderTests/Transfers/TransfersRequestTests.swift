@@ -1,9 +1,10 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import ResourceLoader
 
-@Suite("A request")
+@Suite("A request", .takingTurns)
 struct TransfersRequestTests {
     private func post(
         _ body: RequestBody, url: String = "http://h/x", headers: [TransferHeader] = [], stableID: String? = nil,
@@ -161,7 +162,7 @@ struct TransfersRequestTests {
     }
 }
 
-@Suite("A redirect")
+@Suite("A redirect", .takingTurns)
 struct TransfersRedirectTests {
     private func hop(_ url: String, _ headers: [TransferHeader] = [], body: RequestBody? = nil) throws
         -> RedirectRule.Hop

@@ -1,8 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import ResourceLoader
 
-@Suite("The answer to a request for the rest")
+@Suite("The answer to a request for the rest", .takingTurns)
 struct TransfersResumeTableTests {
     private static let part = PartialBody(offset: 100, total: 1000, validator: .etag("\"v1\""))
 

@@ -57,9 +57,10 @@ cable off
 expect offline reason=noCarrier
 cable on
 expect wired
-say "a port leaves, and the link lives on"
+say "the port leaves, and the link lives on; what is left leads to nobody knows what"
 ip link set lan0 nomaster
-expect offline
+expect other interface=br0 via=br0
+row "bridge of a tap and a veth" br0
 ip link del br0
 wired_up
 expect wired interface=lan0
@@ -69,9 +70,10 @@ ip address flush dev lan0
 ip link add blue type vrf table 100
 ip link set blue up
 ip link set lan0 master blue
-over lan0
-wait_for 5 sh -c 'ip route show table 100 | grep -q ^default' || fail "no route in the VRF"
-expect offline
+ip address add $ADDRESS dev lan0
+ip route add default via 10.0.2.2 dev lan0 vrf blue
+ip route get 8.8.8.8 vrf blue | grep -q lan0 || fail "no way out in the VRF"
+expect offline reason=noRoute
 row "Ethernet in a VRF, default route there" lan0
 ip link set lan0 nomaster
 ip link del blue
@@ -80,7 +82,7 @@ expect wired interface=lan0
 
 say "WireGuard, with the rules of wg-quick"
 ip link add wg0 type wireguard
-wg genkey > /run/key
+(umask 077 && wg genkey > /run/key)
 wg set wg0 private-key /run/key fwmark 51820 peer "$(wg genkey | wg pubkey)" endpoint 10.0.2.2:51820 allowed-ips 0.0.0.0/0
 ip address add 10.66.0.2/32 dev wg0
 ip link set wg0 up
@@ -100,6 +102,7 @@ ip link set usb0 netns isp
 ip link set wwan0 up
 network isp usb0 2
 wait_for 10 sh -c 'ip link show dev wwan0 | grep -q LOWER_UP' && dhcp wwan0 50 || fail "DHCP"
+ip route del default dev lan0
 expect wwan interface=wg0 via=wwan0 expensive=true
 row "WireGuard over a modem" wg0
 say "a namespace that owns just the tunnel"
@@ -115,6 +118,7 @@ fits "$(cat /run/pod.json)" other interface=wg0 via=wg0 || { cat /run/pod.json; 
 say "ok: other"
 ip netns del pod
 ip route del default dev wwan0
+ip route add default via 10.0.2.2 dev lan0
 expect wired interface=lan0
 
 say "ipip and xfrm"
@@ -166,10 +170,11 @@ ip link add dummy7 type dummy
 ip address add 10.70.0.2/24 dev dummy7
 ip link set dummy7 up
 ip route add default via 10.70.0.1 dev dummy7
-sleep 1
-expect offline reason=linkDown
+wait_for 5 sh -c 'ip route get 8.8.8.8 | grep -q dummy7' || fail "route"
+expect offline reason=noAddress
 row "dummy with a default route" dummy7
 ip link del dummy7
+ip link set veth0 down
 ip link set veth0 name wlan9
 ip link set wlan9 up
 over wlan9

@@ -23,6 +23,7 @@ public final class DiskCache: ResourceCache {
     }
 
     deinit {
+        hub.finish()
         // Without them the order of eviction is a little less exact.
         _ = try? state.withLock { (store) throws(IndexFailure) in try store.flushUses() }
     }
@@ -43,10 +44,13 @@ public final class DiskCache: ResourceCache {
 
     // MARK: Asking
 
+    /// What there is of each of these rungs, at this moment: one look into the index, and one at each file. Not counted
+    /// as use.
     public func holdings(of key: CacheKey, variants: [CacheVariant]) throws(CacheError) -> CacheHoldings {
         try perform { (store) throws(IndexFailure) in try store.holdings(of: key, variants) }
     }
 
+    /// The body, open for reading and leased for as long as the value lives; `nil` if there is none. It counts as use.
     public func body(of key: CacheKey, variant: CacheVariant) throws(CacheError) -> CachedBody? {
         try perform { (store) throws(IndexFailure) in try store.body(of: key, variant) }
     }
@@ -56,12 +60,14 @@ public final class DiskCache: ResourceCache {
         try perform { (store) throws(IndexFailure) in try store.entry(of: key, variant) }
     }
 
+    /// What there is of these rungs: now, and after every change made through this object.
     public func changes(of key: CacheKey, variants: [CacheVariant]) -> CacheChanges {
         CacheChanges(hub: hub, key: key) { [weak self] () throws(CacheError) in
             try self?.holdings(of: key, variants: variants)
         }
     }
 
+    /// Counts since opening. `bytes` and `entries` are those of the folder, zero if it cannot be asked.
     public var statistics: CacheStatistics {
         let levels = try? perform { (store) throws(IndexFailure) in try store.levels() }
         var statistics = state.withLock { $0.statistics }
@@ -105,6 +111,7 @@ public final class DiskCache: ResourceCache {
         }
     }
 
+    /// Stores bytes that are all here already, with the checks and the order of `commit`.
     @discardableResult
     public func store(
         _ bytes: [UInt8], as key: CacheKey, variant: CacheVariant = .original,
@@ -115,6 +122,8 @@ public final class DiskCache: ResourceCache {
         return try commit(part, as: key, variant: variant, metadata: metadata, expecting: expecting)
     }
 
+    /// Counts the entry as good from now on (304). Metadata left out are kept. `nil` if that very body is no longer
+    /// there.
     @discardableResult
     public func revalidate(_ entry: CacheEntry, metadata: CacheMetadata = CacheMetadata()) throws(CacheError)
         -> CacheEntry?
@@ -122,10 +131,12 @@ public final class DiskCache: ResourceCache {
         try perform { (store) throws(IndexFailure) in try store.revalidate(entry, metadata) }
     }
 
+    /// Forgets one variant, or all where `variant` is `nil`. Open bodies stay readable.
     public func remove(_ key: CacheKey, variant: CacheVariant? = nil) throws(CacheError) {
         try perform { (store) throws(IndexFailure) in try store.remove(key, variant) }
     }
 
+    /// Forgets everything, parts included, and refuses what began to be downloaded before. Open bodies stay readable.
     public func removeAll() throws(CacheError) {
         try perform { (store) throws(IndexFailure) in try store.removeAll() }
     }

@@ -82,8 +82,8 @@ public final class ResumablePart: Sendable {
     }
 
     /// Throws away what lies beyond that many bytes, to go on from there: less than `length` for a range that starts
-    /// earlier, zero for a body that is sent anew. With zero the note is emptied as well, so that the next bytes are never
-    /// taken for those of the body before.
+    /// earlier, zero for a body that is sent anew. With zero the note is emptied as well, so that the next bytes are
+    /// never taken for those of the body before.
     public func truncate(to length: Int64) throws(CacheError) {
         try changing { (progress) throws(CacheError) in
             precondition((0...progress.length).contains(length), "truncation does not make a part longer")
@@ -99,7 +99,8 @@ public final class ResumablePart: Sendable {
         }
     }
 
-    /// Fills the buffer with what is there from that offset on; the number of bytes it got. For checks of what was received.
+    /// Fills the buffer with what is there from that offset on; the number of bytes it got. For checks of what was
+    /// received.
     public func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(CacheError) -> Int {
         precondition(offset >= 0, "a part has no bytes before its start")
         return try changing { (_) throws(CacheError) in

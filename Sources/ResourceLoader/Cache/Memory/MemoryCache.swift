@@ -27,6 +27,7 @@ public final class MemoryCache: ResourceCache {
         kept = Mutex(Kept(bodies: ByteBoundedLRU(budget: byteBudget)))
     }
 
+    /// The body from memory, or else from disk and then kept in memory if it is not too large.
     public func body(of key: CacheKey, variant: CacheVariant) throws(CacheError) -> CachedBody? {
         let slot = Slot(key: key, variant: variant)
         let entry: CacheEntry?
@@ -82,6 +83,7 @@ public final class MemoryCache: ResourceCache {
         }
     }
 
+    /// Stores it on disk, and keeps it in memory as well if it is not too large.
     @discardableResult
     public func store(
         _ bytes: [UInt8], as key: CacheKey, variant: CacheVariant = .original,
@@ -101,14 +103,17 @@ public final class MemoryCache: ResourceCache {
         try disk.commit(part, as: key, variant: variant, metadata: metadata, expecting: expecting)
     }
 
+    /// What the disk has of each of these rungs.
     public func holdings(of key: CacheKey, variants: [CacheVariant]) throws(CacheError) -> CacheHoldings {
         try disk.holdings(of: key, variants: variants)
     }
 
+    /// What the disk has of these rungs: now, and after every change made through this object or the one behind it.
     public func changes(of key: CacheKey, variants: [CacheVariant]) -> CacheChanges {
         disk.changes(of: key, variants: variants)
     }
 
+    /// Counts the entry as good from now on; the body in memory goes by it at once.
     @discardableResult
     public func revalidate(_ entry: CacheEntry, metadata: CacheMetadata = CacheMetadata()) throws(CacheError)
         -> CacheEntry?
@@ -116,6 +121,7 @@ public final class MemoryCache: ResourceCache {
         try disk.revalidate(entry, metadata: metadata)
     }
 
+    /// Forgets one variant, or all, here and on disk.
     public func remove(_ key: CacheKey, variant: CacheVariant? = nil) throws(CacheError) {
         // Memory first: should the disk refuse, nothing that was to go is served from here.
         kept.withLock { kept in
@@ -124,6 +130,7 @@ public final class MemoryCache: ResourceCache {
         try disk.remove(key, variant: variant)
     }
 
+    /// Forgets everything, here and on disk.
     public func removeAll() throws(CacheError) {
         kept.withLock { $0.bodies.removeAll() }
         try disk.removeAll()

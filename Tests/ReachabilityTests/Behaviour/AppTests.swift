@@ -1,8 +1,9 @@
 import Reachability
 import ReachabilityTestKit
+import TestSupport
 import Testing
 
-@Suite("An app's own test", .timeLimit(.minutes(1)))
+@Suite("An app's own test", .takingTurns, .timeLimit(.minutes(10)))
 struct AppTests {
     @Test func drivesTheKernelInFiveLines() async throws {
         let kernel = SimulatedKernel()
@@ -15,20 +16,5 @@ struct AppTests {
         try kernel.disconnect("wlan0")
         try await watcher.expect(.offline, .noCarrier)
         #expect(watcher.statuses == [.offline, .wifi, .offline])
-    }
-}
-
-@Suite("The same on both kernels", .timeLimit(.minutes(1)))
-struct SharedTests {
-    @Test(arguments: Bench.all) func reportsOfflineWhenTheCarrierGoes(_ kind: Bench) async throws {
-        let bench = try kind.make()
-        try bench.uplink("eth0", 1)
-        var watcher = try Watcher(bench.makeMonitor())
-        try await watcher.expect(.wired, over: "eth0")
-        try bench.carrier("eth0", false)
-        try await watcher.expect(.offline, .noCarrier)
-        try bench.carrier("eth0", true)
-        try await watcher.expect(.wired)
-        #expect(watcher.statuses == [.wired, .offline, .wired])
     }
 }
