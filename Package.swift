@@ -12,6 +12,7 @@ let package = Package(
         .library(name: "AFNetworkReachability", targets: ["AFNetworkReachability"]),
         .library(name: "Network", targets: ["Network"]),
         .executable(name: "reach", targets: ["reach"]),
+        .executable(name: "gallery", targets: ["gallery"]),
     ],
     targets: [
         .systemLibrary(
@@ -32,13 +33,21 @@ let package = Package(
             name: "reach", dependencies: ["DownloadPolicy", "Netlink", "Reachability", "ReachabilityTestKit"],
             path: "Examples/reach"),
 
+        .executableTarget(
+            name: "gallery", dependencies: ["DownloadPolicy", "Reachability", "ResourceLoader"],
+            path: "Examples/gallery"),
+
         .target(name: "TestSupport", path: "Tests/TestSupport"),
         .testTarget(
             name: "NetlinkTests", dependencies: ["CNetlink", "Netlink", "TestSupport"], resources: [.copy("Fixtures")]),
         .target(name: "CNamespace", path: "Tests/CNamespace"),
+        .target(name: "NamespaceTools", dependencies: ["CNamespace"], path: "Tests/NamespaceTools"),
         .testTarget(
             name: "ReachabilityTests",
-            dependencies: ["CNamespace", "CNetlink", "Netlink", "Reachability", "ReachabilityTestKit", "TestSupport"],
+            dependencies: [
+                "CNamespace", "CNetlink", "NamespaceTools", "Netlink", "Reachability", "ReachabilityTestKit",
+                "TestSupport",
+            ],
             exclude: ["Replay/Fixtures"]),
         .testTarget(name: "HostTests", dependencies: ["Reachability", "ReachabilityTestKit", "TestSupport"]),
         .executableTarget(
@@ -50,7 +59,12 @@ let package = Package(
             name: "CacheTortureChild", dependencies: ["ResourceLoader"], path: "Tests/CacheTortureChild"),
         .executableTarget(
             name: "TransferBenchmark", dependencies: ["ResourceLoader"], path: "Tests/TransferBenchmark"),
-        .testTarget(name: "ResourceLoaderTests", dependencies: ["CacheTortureChild", "ResourceLoader", "TestSupport"]),
+        .testTarget(
+            name: "ResourceLoaderTests",
+            dependencies: [
+                "CacheTortureChild", "DownloadPolicy", "NamespaceTools", "Reachability", "ReachabilityTestKit",
+                "ResourceLoader", "TestSupport",
+            ]),
         .testTarget(
             name: "AFNetworkReachabilityTests",
             dependencies: ["AFNetworkReachability", "Reachability", "ReachabilityTestKit", "TestSupport"]),

@@ -1,3 +1,4 @@
+import NamespaceTools
 import Reachability
 import TestSupport
 import Testing

@@ -1,6 +1,7 @@
 import CNamespace
 import CNetlink
 import Foundation
+import NamespaceTools
 import Netlink
 import Reachability
 

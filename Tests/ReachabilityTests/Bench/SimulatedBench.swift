@@ -1,3 +1,4 @@
+import NamespaceTools
 import Netlink
 import Reachability
 import ReachabilityTestKit

@@ -1,3 +1,4 @@
+import NamespaceTools
 import Netlink
 import Reachability
 import Testing
@@ -30,14 +31,6 @@ protocol TestBench: AnyObject {
     func finishDuplicateDetection(of address: String, on link: String) throws
     /// The kernel, for monitors and for questions.
     var feed: any NetlinkFeed { get }
-}
-
-/// iproute2 or the simulated kernel said no.
-struct CommandFailed: Error, CustomStringConvertible {
-    let command: String
-    let answer: String
-
-    var description: String { "ip \(command): \(answer)" }
 }
 
 extension TestBench {

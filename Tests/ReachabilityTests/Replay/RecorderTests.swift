@@ -1,4 +1,5 @@
 import Foundation
+import NamespaceTools
 import Netlink
 import ReachabilityTestKit
 import TestSupport

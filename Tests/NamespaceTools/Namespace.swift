@@ -2,10 +2,10 @@ import CNamespace
 import Foundation
 
 /// A network namespace, which lives until this and the last socket in it are gone.
-final class Namespace: Sendable {
+package final class Namespace: Sendable {
     private let descriptor: CInt
 
-    init() throws {
+    package init() throws {
         descriptor = namespace_make()
         guard descriptor >= 0 else { throw CommandFailed(command: "(unshare)", answer: Self.text(-descriptor)) }
     }
@@ -13,10 +13,10 @@ final class Namespace: Sendable {
     deinit { close(descriptor) }
 
     /// A name for commands in other namespaces.
-    var path: String { "/proc/\(getpid())/fd/\(descriptor)" }
+    package var path: String { "/proc/\(getpid())/fd/\(descriptor)" }
 
     /// Runs `body` on the calling thread, in here. Sockets that it opens stay in here.
-    func inside<Result: ~Copyable, Failure>(_ body: () throws(Failure) -> sending Result) throws(Failure)
+    package func inside<Result: ~Copyable, Failure>(_ body: () throws(Failure) -> sending Result) throws(Failure)
         -> sending Result
     {
         let before = namespace_current()
@@ -27,12 +27,12 @@ final class Namespace: Sendable {
     }
 
     /// Runs a command of iproute2 in here.
-    func ip(_ command: String) throws {
+    package func ip(_ command: String) throws {
         let (status, answer) = try inside { try Self.run(Self.iproute2, command) }
         if status != 0 { throw CommandFailed(command: command, answer: answer) }
     }
 
-    static let iproute2 = "/usr/sbin/ip"
+    package static let iproute2 = "/usr/sbin/ip"
 
     /// The exit status, and what it wrote to its standard error.
     private static func run(_ program: String, _ words: String) throws -> (CInt, String) {
@@ -63,5 +63,18 @@ final class Namespace: Sendable {
         return (status, String(decoding: answer, as: UTF8.self))
     }
 
-    static func text(_ errno: CInt) -> String { String(cString: strerror(errno)) }
+    package static func text(_ errno: CInt) -> String { String(cString: strerror(errno)) }
+}
+
+/// iproute2 or the simulated kernel said no.
+package struct CommandFailed: Error, CustomStringConvertible {
+    package let command: String
+    package let answer: String
+
+    package init(command: String, answer: String) {
+        self.command = command
+        self.answer = answer
+    }
+
+    package var description: String { "ip \(command): \(answer)" }
 }

@@ -1,0 +1,386 @@
+import DownloadPolicy
+
+/// Who loads what, which transfers run for them, and what each of them shows. Decisions and states of transfers come in,
+/// displays go out; the network's changes go straight to the transfers, without passing through here.
+actor LoaderCore {
+    private struct Load {
+        let resource: Resource
+        let trigger: Trigger
+        let displays: AsyncStream<ResourceDisplay>.Continuation
+        var decision: PolicyDecision?
+        var body: CachedBody?
+        var failure: FailureClass?
+        /// Renditions that failed in a way that trying again would not change.
+        var givenUp: Set<CacheVariant> = []
+        var joined: Set<DownloadKey> = []
+        var shown: ResourceDisplay.Fingerprint?
+    }
+
+    /// What is fetched: a rendition, or the answer to whether a stored body still holds.
+    private struct DownloadKey: Hashable {
+        var resource: ResourceID
+        var variant: CacheVariant
+        var revalidated: CacheEntry.ID?
+    }
+
+    private struct Download {
+        let resource: Resource
+        let quality: Quality
+        let revalidated: CacheEntry?
+        let sink: CacheSink
+        let meter: BudgetMeter
+        var demands: [Int: Demand]
+        var demand: Demand
+        var share: Transfer
+        var shareNumber: Int
+        var state = TransferState.queued
+        var position: Int64 = 0
+        var total: Int64?
+    }
+
+    private let engine: TransferEngine
+    private let cache: MemoryCache
+    private let ladders: CacheLadders
+    private let advisor: PolicyAdvisor
+    private let preferences: PreferencesStore
+    private let budget: LoaderBudget?
+    private let network: NetworkState
+    private let clock: any TransferClock
+
+    private var loads: [Int: Load] = [:]
+    private var downloads: [DownloadKey: Download] = [:]
+    private var numbers = 0
+    private var wasCharged = false
+    private var lastNetwork: String?
+
+    init(
+        engine: TransferEngine, cache: MemoryCache, ladders: CacheLadders, advisor: PolicyAdvisor,
+        preferences: PreferencesStore, budget: LoaderBudget?, network: NetworkState, clock: any TransferClock
+    ) {
+        self.engine = engine
+        self.cache = cache
+        self.ladders = ladders
+        self.advisor = advisor
+        self.preferences = preferences
+        self.budget = budget
+        self.network = network
+        self.clock = clock
+    }
+
+    // MARK: - Loads
+
+    func begin(
+        _ resource: Resource, _ trigger: Trigger, _ displays: AsyncStream<ResourceDisplay>.Continuation
+    ) -> Int {
+        numbers += 1
+        loads[numbers] = Load(resource: resource, trigger: trigger, displays: displays)
+        return numbers
+    }
+
+    func end(_ id: Int) {
+        guard let load = loads[id] else { return }
+        for key in load.joined { leave(key, id) }
+        loads[id] = nil
+        load.displays.finish()
+    }
+
+    func decided(_ id: Int, _ decision: PolicyDecision) {
+        loads[id]?.decision = decision
+        reconcile(id)
+        lookIntoCache(id)
+        emit(id)
+    }
+
+    /// Starts what is decided and does not run, and gives up what runs and is not wanted any more.
+    private func reconcile(_ id: Int) {
+        guard let load = loads[id], let decision = load.decision else { return }
+        let fetches = decision.fetches.isEmpty ? [decision.offlineAttempt].compactMap(\.self) : decision.fetches
+        let wanted = Set(fetches.map { load.resource.rendition($0.quality).variant })
+        for key in load.joined where !wanted.contains(key.variant) {
+            guard let download = downloads[key], let demand = download.demands[id] else { continue }
+            let retention = Retention(kind: demand.kind, plan: decision.plan, mode: preferences.current.mode)
+            if !retention.isKept { leave(key, id) }
+        }
+        // What has arrived since the decision was made counts.
+        guard let ladder = ladders.ladder(of: load.resource.id) else { return }
+        let next = fetches.first { fetch in
+            let isDone = ladder[fetch.quality].cache == .fresh || ladder.bestCached.map { $0 > fetch.quality } ?? false
+            return !isDone && !load.givenUp.contains(load.resource.rendition(fetch.quality).variant)
+        }
+        guard let next, !isNearlyThere(id, beyond: next.quality) else { return }
+        join(id, next)
+    }
+
+    /// Whether a better rung is under way and lacks so little that a lesser one would cost more.
+    private func isNearlyThere(_ id: Int, beyond quality: Quality) -> Bool {
+        loads[id]?.joined.contains { key in
+            guard let download = downloads[key], download.quality > quality, let total = download.total else {
+                return false
+            }
+            switch download.state {
+            // Queued: it moves to another path.
+            case .queued, .running: return total - download.position <= max(65_536, total / 10)
+            case .waiting, .backingOff, .finished, .failed, .cancelled: return false
+            }
+        } ?? false
+    }
+
+    private func lookIntoCache(_ id: Int) {
+        guard let load = loads[id] else { return }
+        let variants = Array(load.resource.variants.reversed())
+        let key = load.resource.cacheKey
+        // A cache that cannot be asked takes nothing off the screen.
+        guard let holdings = try? cache.holdings(of: key, variants: variants) else { return }
+        let best = holdings.rungs.first { $0.freshness != .absent }?.entry
+        guard best?.id != load.body?.entry.id else { return }
+        guard best != nil else {
+            loads[id]?.body = nil
+            return
+        }
+        if let body = try? cache.best(of: key, among: variants) { loads[id]?.body = body }
+    }
+
+    private func emit(_ id: Int) {
+        guard let load = loads[id], let decision = load.decision else { return }
+        let activity = activity(of: load)
+        let content: ResourceDisplay.Content
+        if let body = load.body {
+            content = .body(body, load.resource.quality(of: body.entry.variant))
+        } else {
+            content = .placeholder(placeholder(decision, activity, load.failure))
+        }
+        let display = ResourceDisplay(
+            resource: load.resource.id, content: content, activity: activity, failure: load.failure,
+            decision: decision)
+        guard display.fingerprint != load.shown else { return }
+        loads[id]?.shown = display.fingerprint
+        load.displays.yield(display)
+    }
+
+    private func placeholder(
+        _ decision: PolicyDecision, _ activity: ResourceDisplay.Activity, _ failure: FailureClass?
+    ) -> Placeholder {
+        guard case .placeholder(let placeholder) = decision.display else { return .loading }
+        // What was decided has failed, and nothing is under way in its place.
+        if placeholder == .loading, failure != nil, activity == .none { return .failed }
+        return placeholder
+    }
+
+    /// What runs, the best of it first; else what waits.
+    private func activity(of load: Load) -> ResourceDisplay.Activity {
+        let mine = load.joined.compactMap { downloads[$0] }.sorted { $0.quality > $1.quality }
+        let activities = mine.map { download -> ResourceDisplay.Activity in
+            let variant = download.resource.rendition(download.quality).variant
+            switch download.state {
+            case .queued: return .queued(variant)
+            case .running(let progress):
+                return .fetching(variant, received: progress.received, total: progress.total)
+            case .waiting(let condition): return .waiting(variant, for: condition)
+            case .backingOff(_, let failure): return .backingOff(variant, after: failure)
+            case .finished, .failed, .cancelled: return .none
+            }
+        }
+        return activities.first(where: \.isRunning) ?? activities.first ?? .none
+    }
+
+    // MARK: - Downloads
+
+    private func join(_ id: Int, _ fetch: Fetch) {
+        guard let load = loads[id] else { return }
+        let resource = load.resource
+        let rendition = resource.rendition(fetch.quality)
+        var entry: CacheEntry?
+        if fetch.kind == .revalidate {
+            entry = (try? cache.disk.entry(of: resource.cacheKey, variant: rendition.variant)) ?? nil
+            // Nothing to ask with: the whole body is fetched.
+            if let found = entry, !found.metadata.hasValidator || rendition.method.body != nil { entry = nil }
+        }
+        let key = DownloadKey(resource: resource.id, variant: rendition.variant, revalidated: entry?.id)
+        let demand = Demand(fetch.quality, load.trigger, top: resource.quality(of: rendition.variant))
+        if downloads[key] != nil {
+            downloads[key]?.demands[id] = demand
+            loads[id]?.joined.insert(key)
+            // The advisor's word counts where the engine, which has a stop-watch of its own, would wait for longer: a new
+            // waiter makes it look at the path again.
+            let waits = if case .waiting(.unmetered) = downloads[key]?.state { true } else { false }
+            share(key, anew: waits)
+            return
+        }
+        // Renditions are checked when a resource is made.
+        guard let request = try? rendition.request(for: resource.id, demand, revalidating: entry) else { return }
+        let meter = BudgetMeter(budget, for: resource.id, on: network)
+        if network.facts.isCharged, !demand.isCostAccepted {
+            let size = ladders.ladder(of: resource.id).flatMap { $0[fetch.quality].size }
+            do throws(BudgetError) {
+                try meter.reserve(size ?? budget?.budget.assumedSize ?? 0)
+            } catch {
+                // Somebody else was faster: the advisor hears of it and decides anew. What cannot be counted is not spent.
+                if case .store = error { loads[id]?.failure = .storage }
+                return
+            }
+        }
+        let sink = CacheSink(
+            cache.disk, resource, rendition.variant, identity: request.identity, meter: meter, ladders: ladders,
+            network: network, now: { [clock] in clock.now() })
+        numbers += 1
+        downloads[key] = Download(
+            resource: resource, quality: fetch.quality, revalidated: entry, sink: sink, meter: meter,
+            demands: [id: demand], demand: demand, share: engine.start(request, into: sink), shareNumber: numbers)
+        loads[id]?.joined.insert(key)
+        follow(key)
+    }
+
+    /// Brings the share in the transfer in line with what those who wait want together.
+    private func share(_ key: DownloadKey, anew: Bool = false) {
+        guard let download = downloads[key], let demand = Demand.joined(Array(download.demands.values)),
+            anew || demand != download.demand
+        else { return }
+        let rendition = download.resource.rendition(download.quality)
+        guard
+            let request = try? rendition.request(
+                for: download.resource.id, demand, revalidating: download.revalidated)
+        else { return }
+        numbers += 1
+        downloads[key]?.demand = demand
+        // Joined before the old share is given up, so that the transfer goes on.
+        downloads[key]?.share = engine.start(request, into: download.sink)
+        downloads[key]?.shareNumber = numbers
+        download.share.cancel()
+        follow(key)
+    }
+
+    private func follow(_ key: DownloadKey) {
+        guard let download = downloads[key] else { return }
+        let (share, number) = (download.share, download.shareNumber)
+        Task { [weak self] in
+            for await state in share.states { await self?.took(state, of: key, share: number) }
+        }
+    }
+
+    private func leave(_ key: DownloadKey, _ id: Int) {
+        loads[id]?.joined.remove(key)
+        guard let download = downloads[key] else { return }
+        downloads[key]?.demands[id] = nil
+        guard downloads[key]?.demands.isEmpty == true else { return share(key) }
+        downloads[key] = nil
+        // The engine gives a new waiter a second to turn up; the part is kept.
+        download.share.cancel()
+    }
+
+    private func took(_ state: TransferState, of key: DownloadKey, share: Int) {
+        guard let download = downloads[key], download.shareNumber == share else { return }
+        let wasRunning = if case .running = download.state { true } else { false }
+        downloads[key]?.state = state
+        switch state {
+        case .running(let progress):
+            downloads[key]?.position = progress.received
+            if let total = progress.total, total != download.total {
+                downloads[key]?.total = total
+                ladders.learn(size: total, of: key.variant, in: download.resource)
+            }
+            for id in download.demands.keys { emit(id) }
+        case .queued, .waiting, .backingOff:
+            for id in download.demands.keys {
+                if wasRunning { reconcile(id) }
+                emit(id)
+            }
+        case .finished: succeeded(key, download)
+        case .failed(let failure):
+            if failure.status == 304, let entry = download.revalidated {
+                revalidated(key, download, entry)
+            } else {
+                failed(key, download, failure.failure)
+            }
+        case .cancelled: retire(key, download)
+        }
+    }
+
+    private func retire(_ key: DownloadKey, _ download: Download) {
+        downloads[key] = nil
+        for id in download.demands.keys { loads[id]?.joined.remove(key) }
+    }
+
+    private func revalidated(_ key: DownloadKey, _ download: Download, _ entry: CacheEntry) {
+        do throws(CacheError) {
+            _ = try cache.revalidate(entry)
+        } catch {
+            return failed(key, download, .storage)
+        }
+        succeeded(key, download)
+    }
+
+    private func succeeded(_ key: DownloadKey, _ download: Download) {
+        retire(key, download)
+        let measured = download.sink.measurement
+        advisor.report(
+            .succeeded(bytes: measured.bytes, in: measured.to - measured.from, on: measured.network),
+            of: download.resource.id)
+        for id in download.demands.keys {
+            loads[id]?.failure = nil
+            lookIntoCache(id)
+            reconcile(id)
+            emit(id)
+        }
+    }
+
+    private func failed(_ key: DownloadKey, _ download: Download, _ failure: FailureClass) {
+        retire(key, download)
+        let resource = download.resource
+        for id in download.demands.keys { loads[id]?.failure = failure }
+        switch failure {
+        case .tooLarge, .missing:
+            if download.quality > .lowest {
+                ladders.leaveOut(key.variant, of: resource, for: failure.remembered)
+            } else {
+                giveUp(key.variant, for: download.demands.keys)
+                if failure == .missing, !download.demands.keys.contains(where: { isBusy($0) }) {
+                    advisor.report(.unavailable(for: failure.remembered ?? .zero), of: resource.id)
+                }
+            }
+        case .insecure, .unauthorized, .corrupt, .storage, .rejected:
+            giveUp(key.variant, for: download.demands.keys)
+        case .hostNotFound, .refused, .timeout, .interrupted, .server, .captivePortal, .offlineSuspected:
+            advisor.report(.failed(retryAfter: nil), of: resource.id)
+        case .offline, .cancelled: break
+        }
+        for id in download.demands.keys { emit(id) }
+    }
+
+    private func giveUp(_ variant: CacheVariant, for ids: some Sequence<Int>) {
+        for id in ids {
+            loads[id]?.givenUp.insert(variant)
+            reconcile(id)
+        }
+    }
+
+    private func isBusy(_ id: Int) -> Bool { loads[id]?.joined.isEmpty == false }
+
+    // MARK: - The network
+
+    /// Sets bytes aside for what runs on when a path begins to be charged, and tries again on another network what failed
+    /// for good on the one before.
+    func networkChanged() {
+        let facts = network.facts
+        if facts.isCharged != wasCharged {
+            wasCharged = facts.isCharged
+            for download in downloads.values {
+                guard wasCharged else {
+                    download.meter.settle()
+                    continue
+                }
+                guard case .running = download.state, !download.demand.isCostAccepted, let total = download.total else {
+                    continue
+                }
+                // Where there is no room, the engine and the advisor see the same budget and stop it.
+                try? download.meter.reserve(total - download.position)
+            }
+        }
+        guard facts.status.isOnline, facts.network != lastNetwork else { return }
+        lastNetwork = facts.network
+        for id in loads.keys where loads[id]?.givenUp.isEmpty == false {
+            loads[id]?.givenUp = []
+            reconcile(id)
+            emit(id)
+        }
+    }
+}

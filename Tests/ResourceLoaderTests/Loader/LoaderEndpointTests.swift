@@ -1,0 +1,224 @@
+import DownloadPolicy
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import ResourceLoader
+
+/// Hears how requests end, and where.
+private final class Ear: ResourceLoaderDelegate {
+    struct Word: Sendable {
+        var id: ResourceID
+        var result: Result<[UInt8], ResourceFailure>
+        var isInPlace: Bool
+    }
+
+    static let place = DispatchSpecificKey<Bool>()
+    let words: AsyncStream<Word>
+    private let heard: AsyncStream<Word>.Continuation
+
+    init() { (words, heard) = AsyncStream.makeStream(of: Word.self) }
+
+    private func hear(_ id: ResourceID, _ result: Result<[UInt8], ResourceFailure>) {
+        heard.yield(Word(id: id, result: result, isInPlace: DispatchQueue.getSpecific(key: Self.place) == true))
+    }
+
+    func resourceRequests(_ requests: ResourceRequests, didLoad body: CachedBody, for id: ResourceID) {
+        hear(id, .success((try? body.bytes()) ?? []))
+    }
+
+    func resourceRequests(_ requests: ResourceRequests, didFail failure: ResourceFailure, for id: ResourceID) {
+        hear(id, .failure(failure))
+    }
+}
+
+@Suite("Resources by POST", .takingTurns, .timeLimit(.minutes(10)))
+struct LoaderEndpointTests {
+    private let rig: LoaderRig
+    private let server: FaultServer
+    private let endpoint: ResourceEndpoint
+
+    init() throws {
+        rig = try LoaderRig()
+        server = try FaultServer { exchange in
+            let form = String(decoding: exchange.request.body, as: UTF8.self)
+            if form == "imageId=none" { return exchange.answer("404 Not Found") }
+            exchange.answer("200 OK", ["Cache-Control: max-age=60"], body: Array("picture of \(form)".utf8))
+        }
+        endpoint = ResourceEndpoint(url: server.url())
+    }
+
+    @Test func keepsTheAnswersToDifferentParametersApart() async throws {
+        try rig.wifi()
+        for id in ["1", "2", "1"] as [ResourceID] {
+            let body = try await rig.loader.resource(id, from: endpoint)
+            #expect(try body.bytes() == Array("picture of imageId=\(id)".utf8))
+        }
+        #expect(server.requests.map(\.method) == ["POST", "POST"])
+    }
+
+    @Test func returnsTheStoredCopyWithoutANetworkAndHoweverOld() async throws {
+        try rig.wifi()
+        _ = try await rig.loader.resource("1", from: endpoint)
+        try rig.noWiFi()
+        rig.wallClock.move(by: .seconds(3600))
+        let body = try await rig.loader.resource("1", from: endpoint)
+        #expect(try body.bytes() == Array("picture of imageId=1".utf8))
+        #expect(server.requests.count == 1)
+    }
+
+    @Test func sharesATransferAmongCalls() async throws {
+        try rig.wifi()
+        async let one = rig.loader.resource("1", from: endpoint)
+        async let other = rig.loader.resource("1", from: endpoint)
+        #expect(try await one.entry.id == other.entry.id)
+        #expect(server.requests.count == 1)
+    }
+
+    @Test func saysWhyThereIsNone() async throws {
+        try rig.wifi()
+        await #expect(throws: ResourceFailure.transfer(.missing)) {
+            try await rig.loader.resource("none", from: endpoint)
+        }
+        let malformed = ResourceEndpoint(url: "ftp://example.org/")
+        await #expect(throws: ResourceFailure.badRequest(.badRequest(.original, .unsupportedScheme("ftp")))) {
+            try await rig.loader.resource("1", from: malformed)
+        }
+    }
+
+    @Test func saysThatThePolicyDoesNotAllowIt() async throws {
+        let rig = try LoaderRig(.cachedOnly)
+        try rig.wifi()
+        await #expect(throws: ResourceFailure.deferred([.preferencesAllow])) {
+            try await rig.loader.resource("1", from: endpoint)
+        }
+        #expect(server.requests.isEmpty)
+    }
+
+    @Test func saysThatThereIsNoNetwork() async throws {
+        // Nobody asked for it by a tap, so that not even one attempt is made.
+        await #expect(throws: ResourceFailure.offline) {
+            try await rig.loader.resource("1", from: endpoint, trigger: .visible)
+        }
+        #expect(server.requests.isEmpty)
+    }
+
+    @Test func saysThatTheOneAttemptWithoutANetworkFailed() async throws {
+        let nobody = ResourceEndpoint(url: "http://127.0.0.1:\(try FaultServer.closedPort())/")
+        await #expect(throws: ResourceFailure.offline) { try await rig.loader.resource("1", from: nobody) }
+    }
+
+    @Test func tellsADelegateOnItsQueue() async throws {
+        try rig.wifi()
+        let ear = Ear()
+        let queue = DispatchQueue(label: "delegate")
+        queue.setSpecific(key: Ear.place, value: true)
+        let requests = ResourceRequests(of: rig.loader, from: endpoint, delegate: ear) { queue.async(execute: $0) }
+        var words = ear.words.makeAsyncIterator()
+        requests.request("1")
+        let loaded = try #require(await words.next())
+        #expect(loaded.id == "1" && loaded.isInPlace)
+        #expect(try loaded.result.get() == Array("picture of imageId=1".utf8))
+        requests.request("none")
+        let failed = try #require(await words.next())
+        #expect(failed.result == .failure(.transfer(.missing)) && failed.isInPlace)
+    }
+
+    @Test func doesNotKeepItsDelegateAlive() throws {
+        weak var gone: Ear?
+        let requests: ResourceRequests
+        do {
+            let ear = Ear()
+            gone = ear
+            requests = ResourceRequests(of: rig.loader, from: endpoint, delegate: ear) { $0() }
+        }
+        withExtendedLifetime(requests) { #expect(gone == nil) }
+    }
+
+    @Test func tellsNothingOfWhatWasCancelled() async throws {
+        try rig.wifi()
+        let ear = Ear()
+        let requests = ResourceRequests(of: rig.loader, from: endpoint, delegate: ear) { $0() }
+        requests.request("1")
+        requests.cancel("1")
+        requests.request("2")
+        var words = ear.words.makeAsyncIterator()
+        #expect(await words.next()?.id == "2")
+    }
+}
+
+@Suite("A slot bound to a loader", .takingTurns, .timeLimit(.minutes(10)))
+struct LoaderSlotTests {
+    private let rig: LoaderRig
+
+    init() throws { rig = try LoaderRig() }
+
+    private func expect(
+        _ variant: CacheVariant, in slot: ResourceSlot, _ location: SourceLocation = #_sourceLocation
+    ) async throws {
+        for await shown in slot.content.changes where shown.state.content?.entry.variant == variant { return }
+        Issue.record("the \(variant) never came", sourceLocation: location)
+    }
+
+    @Test func showsWhatTheLoaderSays() async throws {
+        try rig.wifi()
+        let slot = ResourceSlot(of: rig.loader, clock: rig.clock)
+        slot.bind(to: try rig.resource())
+        try await expect(.original, in: slot)
+        slot.bind(to: nil)
+        #expect(slot.content.shown.state.visible == nil)
+    }
+
+    @Test func showsABetterPictureWhenTheNetworkAllowsIt() async throws {
+        try rig.cellular()
+        let slot = ResourceSlot(of: rig.loader, clock: rig.clock)
+        slot.bind(to: try rig.resource())
+        try await expect(.thumbnail, in: slot)
+        try rig.wifi()
+        try await until { slot.display?.decision.reasons.contains { $0.rule == .settling } == true }
+        try await rig.letThePathHold()
+        try await expect(.original, in: slot)
+    }
+
+    @Test func saysThatThereIsNoNetworkAndTriesAgainOnATap() async throws {
+        let slot = ResourceSlot(of: rig.loader, clock: rig.clock)
+        slot.bind(to: try rig.resource())
+        for await shown in slot.content.changes {
+            if case .offline = shown.state { break }
+        }
+        // Loopback works although the simulated machine has no way out.
+        slot.retry()
+        for await shown in slot.content.changes where shown.state.content != nil { break }
+    }
+
+    @Test func neverShowsThePictureOfAnother() async throws {
+        let ids = (0..<5).map { ResourceID("item \($0)") }
+        for id in ids {
+            try rig.loader.cache.store(
+                Array(id.name.utf8), as: CacheKey(id.name), variant: .original,
+                metadata: CacheMetadata(lifetime: .seconds(60)))
+        }
+        let resources = try ids.map { try rig.resource($0) }
+        let slot = ResourceSlot(of: rig.loader, clock: rig.clock)
+        let watcher = Task {
+            var wrong = 0
+            for await shown in slot.content.changes {
+                if let body = shown.state.visible, body.entry.key != shown.item?.cacheKey { wrong += 1 }
+            }
+            return wrong
+        }
+        var generator = SeededGenerator(seed: 5)
+        for _ in 0..<2000 {
+            slot.bind(to: resources.randomElement(using: &generator))
+            if Bool.random(using: &generator) { await Task.yield() }
+        }
+        slot.bind(to: resources[2])
+        for await shown in slot.content.changes where shown.state.content != nil {
+            #expect(shown.item == resources[2])
+            break
+        }
+        watcher.cancel()
+        #expect(await watcher.value == 0)
+    }
+}
