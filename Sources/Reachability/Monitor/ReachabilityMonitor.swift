@@ -50,8 +50,10 @@ public final class ReachabilityMonitor: Sendable, AsyncSequence {
     ///
     /// - Throws: ``NetlinkError`` as ``start()`` does.
     public func run() async throws {
+        // Listening comes first, so that a `stop` that follows the start at once finds an iteration to end.
+        var paths = makeAsyncIterator()
         try start()
-        for await _ in self {}
+        while await paths.next() != nil {}
         stop()
     }
 
