@@ -34,6 +34,8 @@ actor LoaderCore {
         var share: Transfer
         var shareNumber: Int
         var state = TransferState.queued
+        /// Whether the engine has looked again at what waits, since the last decision or the last running.
+        var hasAskedAgain = false
         var position: Int64 = 0
         var total: Int64?
     }
@@ -86,6 +88,7 @@ actor LoaderCore {
 
     func decided(_ id: Int, _ decision: PolicyDecision) {
         loads[id]?.decision = decision
+        for key in loads[id]?.joined ?? [] { downloads[key]?.hasAskedAgain = false }
         reconcile(id)
         lookIntoCache(id)
         emit(id)
@@ -200,10 +203,14 @@ actor LoaderCore {
         if downloads[key] != nil {
             downloads[key]?.demands[id] = demand
             loads[id]?.joined.insert(key)
-            // The advisor's word counts where the engine, which has a stop-watch of its own, would wait for longer: a new
-            // waiter makes it look at the path again.
-            let waits = if case .waiting(.unmetered) = downloads[key]?.state { true } else { false }
-            share(key, anew: waits)
+            // The advisor's word counts where the engine would wait for longer, since it has a stop-watch of its own, or heard
+            // of the path a moment later: a new waiter makes it look again.
+            if case .waiting = downloads[key]?.state, downloads[key]?.hasAskedAgain == false {
+                downloads[key]?.hasAskedAgain = true
+                share(key, anew: true)
+            } else {
+                share(key)
+            }
             return
         }
         // Renditions are checked when a resource is made.
@@ -274,14 +281,16 @@ actor LoaderCore {
         switch state {
         case .running(let progress):
             downloads[key]?.position = progress.received
+            downloads[key]?.hasAskedAgain = false
             if let total = progress.total, total != download.total {
                 downloads[key]?.total = total
                 ladders.learn(size: total, of: key.variant, in: download.resource)
             }
             for id in download.demands.keys { emit(id) }
         case .queued, .waiting, .backingOff:
+            let isWaiting = if case .waiting = state { true } else { false }
             for id in download.demands.keys {
-                if wasRunning { reconcile(id) }
+                if wasRunning || isWaiting { reconcile(id) }
                 emit(id)
             }
         case .finished: succeeded(key, download)

@@ -90,6 +90,7 @@ struct LoaderEndpointTests {
     @Test func saysThatThePolicyDoesNotAllowIt() async throws {
         let rig = try LoaderRig(.cachedOnly)
         try rig.wifi()
+        try await until { rig.loader.advisor.path.status == .wifi }
         await #expect(throws: ResourceFailure.deferred([.preferencesAllow])) {
             try await rig.loader.resource("1", from: endpoint)
         }

@@ -152,8 +152,7 @@ struct LoaderNetworkTests {
 
     @Test func goesOutAloneAfterAnOutage() async throws {
         rig.server.always("/thumbnail", .silent)
-        try rig.cellular()
-        try rig.noCellular()
+        try await until { rig.loader.path.status == .offline && rig.loader.advisor.path.status == .offline }
         var first = Displays(rig.loader.load(try rig.resource("one")))
         try await first.expect("nothing to be done") { $0.decision.fetches.isEmpty }
         var second = Displays(rig.loader.load(try rig.resource("two")))

@@ -149,9 +149,9 @@ struct LoaderTests {
     }
 
     @Test func reportsASuccessWhileTheMonitorSaysOffline() async throws {
-        var shown = Displays(rig.loader.load(try rig.resource(), trigger: .user))
         var evidence = rig.loader.evidence().makeAsyncIterator()
         let looks = rig.monitor.statistics.snapshots
+        var shown = Displays(rig.loader.load(try rig.resource(), trigger: .user))
         // Loopback works although the simulated machine has no way out: the tap's one attempt gets through.
         try await shown.expect("something") { $0.variant != nil }
         #expect(await evidence.next()?.contradictsPath == true)
