@@ -122,6 +122,8 @@ struct DurableFile: Sendable {
             var pause = timespec(tv_sec: 0, tv_nsec: 2_000_000)
             nanosleep(&pause, nil)
         }
+        // A child that is being started has the descriptor, too, and would keep the lock until it execs.
+        defer { flock(descriptor, LOCK_UN) }
         return try body()
     }
 

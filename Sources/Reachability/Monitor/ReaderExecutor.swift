@@ -5,8 +5,10 @@ import Synchronization
 /// Runs jobs on the reader thread while there is one, and on the default executor otherwise.
 final class ReaderExecutor: TaskExecutor {
     private struct State {
-        var reader: pthread_t?
+        /// Wakes the reader; `nil` while there is none, and none is being started.
         var wake: WakeDescriptor?
+        /// The reader, once it runs.
+        var reader: pthread_t?
         var jobs: [UnownedJob] = []
     }
 
@@ -15,10 +17,11 @@ final class ReaderExecutor: TaskExecutor {
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         let wake: WakeDescriptor?? = state.withLock { state in
-            guard let reader = state.reader else { return nil }
+            guard let wake = state.wake else { return nil }
             state.jobs.append(job)
             // The reader itself looks for jobs before it waits again.
-            return .some(pthread_equal(reader, pthread_self()) != 0 ? nil : state.wake)
+            let isReader = state.reader.map { pthread_equal($0, pthread_self()) != 0 } ?? false
+            return .some(isReader ? nil : wake)
         }
         switch wake {
         case .some(let wake): wake?.ring()
@@ -26,15 +29,25 @@ final class ReaderExecutor: TaskExecutor {
         }
     }
 
-    /// The calling thread becomes the one that runs the jobs.
-    func adopt(wake: WakeDescriptor) {
-        state.withLock { $0 = State(reader: pthread_self(), wake: wake, jobs: $0.jobs) }
+    /// A reader is about to be started: jobs wait for it from now on. It takes the place of one that may still be ending.
+    func expectReader(wokenBy wake: WakeDescriptor) {
+        state.withLock { state in
+            state.wake = wake
+            state.reader = nil
+        }
     }
 
-    /// The calling thread ends; unless another has been adopted meanwhile, jobs go to the default executor from now on.
-    func resign() {
+    /// The calling thread is the reader that was expected, unless another is expected by now.
+    func adoptReader(wokenBy wake: WakeDescriptor) {
+        state.withLock { state in
+            if state.wake === wake { state.reader = pthread_self() }
+        }
+    }
+
+    /// The reader has ended, or could not be started; unless there is another, jobs go to the default executor from now on.
+    func dismissReader(wokenBy wake: WakeDescriptor) {
         let left = state.withLock { state -> [UnownedJob] in
-            guard let reader = state.reader, pthread_equal(reader, pthread_self()) != 0 else { return [] }
+            guard state.wake === wake else { return [] }
             defer { state = State() }
             return state.jobs
         }

@@ -67,23 +67,25 @@ final class Session: Sendable {
     /// Starts the thread that reports to `hub`.
     func startReader(reportingTo hub: Hub) throws(NetlinkError) {
         let context = Unmanaged.passRetained(ReaderContext(session: self, hub: hub))
+        hub.executor.expectReader(wokenBy: wake)
         var thread = pthread_t()
         let error = pthread_create(&thread, nil, runReader, context.toOpaque())
         guard error == 0 else {
             context.release()
+            hub.executor.dismissReader(wokenBy: wake)
             throw NetlinkError(.createThread, errno: error)
         }
         pthread_detach(thread)
     }
 
     fileprivate func read(reportingTo hub: Hub) {
-        hub.executor.adopt(wake: wake)
+        hub.executor.adoptReader(wokenBy: wake)
         // Nobody else ever asks for this lock.
         poller.withLock { poller in
             var isBusy = false
             while !isOver.load(ordering: .acquiring), turn(&poller, &isBusy, hub) {}
         }
-        hub.executor.resign()
+        hub.executor.dismissReader(wokenBy: wake)
     }
 
     /// Waits for something to happen, and deals with it; `false` once the session is over.

@@ -63,7 +63,10 @@ public actor PartFile: TransferSink {
     }
 
     deinit {
-        if file >= 0 { close(file) }
+        if file >= 0 {
+            flock(file, LOCK_UN)
+            close(file)
+        }
     }
 
     private var partPath: String { "\(directory)/\(openName).part" }
@@ -124,8 +127,7 @@ public actor PartFile: TransferSink {
         guard part.offset > 0, part.validator != nil else { return discard() }
         // A note that can't be written costs bytes later, not correctness.
         if part.offset != noted { try? note(part) }
-        close(file)
-        file = -1
+        release()
     }
 
     /// Removes part and sidecar.
@@ -136,8 +138,7 @@ public actor PartFile: TransferSink {
             unlink(notePath)
             unlink(partPath)
         }
-        close(file)
-        file = -1
+        release()
         part = PartialBody(offset: 0, total: nil, validator: nil)
         noted = 0
     }
@@ -181,6 +182,14 @@ public actor PartFile: TransferSink {
             close(opened)
         }
         throw .storage("every name for the part is in use by other processes")
+    }
+
+    /// Unlocks and closes the part. A child that is being started has the descriptor, too, until it execs, and with it the lock:
+    /// closing alone would keep the part locked for that long.
+    private func release() {
+        flock(file, LOCK_UN)
+        close(file)
+        file = -1
     }
 
     /// Whether the path still leads to the open file: its holder may have renamed it before the lock was ours.

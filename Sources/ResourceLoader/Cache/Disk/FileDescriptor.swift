@@ -11,6 +11,8 @@ final class FileDescriptor: Sendable {
     }
 
     deinit {
+        // Closing alone would keep the lock for as long as a child that is being started has the descriptor, too.
+        flock(raw, LOCK_UN)
         close(raw)
     }
 
