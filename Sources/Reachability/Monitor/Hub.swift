@@ -114,7 +114,7 @@ final class Hub: Sendable {
             do throws(NetlinkError) {
                 try session.startReader(reportingTo: self)
             } catch {
-                stop()
+                finish(takeEverything())
                 state.withLock { $0.remove(need) }
                 throw error
             }
@@ -122,23 +122,27 @@ final class Hub: Sendable {
         }
     }
 
-    func stop() {
-        let old = state.withLock { state in
+    /// Waits for a session that is being opened, so that a stop never overtakes the start before it.
+    func stop() { finish(opening.withLock { _ in takeEverything() }) }
+
+    private func takeEverything() -> State {
+        state.withLock { state in
             let old = state
             state.session = nil
             state.isStarted = false
             state.everywhere.subscribers = [:]
             state.addresses = [:]
             state.transitions = [:]
-            state.resolvers = [:]
             state.refreshers = []
             return old
         }
+    }
+
+    private func finish(_ old: State) {
         for channel in [old.everywhere] + old.addresses.values {
             for subscriber in channel.subscribers.values { subscriber.finish() }
         }
         for subscriber in old.transitions.values { subscriber.finish() }
-        for subscriber in old.resolvers.values { subscriber.finish() }
         for refresher in old.refreshers { refresher.resume(throwing: CancellationError()) }
         end(old.session)
     }
