@@ -1,6 +1,6 @@
 public import Testing
 
-/// Lets a few tests run at a time, whatever their suites.
+/// Lets one test run at a time, whatever its suite.
 ///
 /// Swift Testing starts all tests at once. Hundreds of them, with threads, namespaces, servers and 10,000 interleavings among them, then
 /// share a handful of threads, and whatever waits for something with a limit waits for all the others as well.
@@ -22,14 +22,14 @@ public struct TakingTurns: TestTrait, SuiteTrait, TestScoping {
 }
 
 extension Trait where Self == TakingTurns {
-    /// The tests wait until few others run. A time limit counts the wait, so give hangs ten minutes.
+    /// The tests wait until no other runs. A time limit counts the wait, so give hangs ten minutes.
     public static var takingTurns: Self { TakingTurns() }
 }
 
 private actor Turns {
     static let shared = Turns()
 
-    private var free = 2
+    private var free = 1
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
     func begin() async {
