@@ -133,6 +133,7 @@ final class Hub: Sendable {
             state.everywhere.subscribers = [:]
             state.addresses = [:]
             state.transitions = [:]
+            state.resolvers = [:]
             state.refreshers = []
             return old
         }
@@ -143,6 +144,7 @@ final class Hub: Sendable {
             for subscriber in channel.subscribers.values { subscriber.finish() }
         }
         for subscriber in old.transitions.values { subscriber.finish() }
+        for subscriber in old.resolvers.values { subscriber.finish() }
         for refresher in old.refreshers { refresher.resume(throwing: CancellationError()) }
         end(old.session)
     }
