@@ -24,7 +24,7 @@ import Testing
             "-c",
             """
             swiftc -typecheck -I "$0" -Xcc -fmodule-map-file="$1/Sources/CNetlink/module.modulemap" \
-                $(pkg-config --cflags libnl-route-3.0) "$2"
+                $(pkg-config --cflags libnl-3.0) "$2"
             """,
             modules.path, root.path, file.path,
         ]
