@@ -1,4 +1,4 @@
-// swift-tools-version: 6.2
+// swift-tools-version: 6.3
 
 import PackageDescription
 
@@ -54,7 +54,7 @@ let package = Package(
             name: "policy-helper", dependencies: ["DownloadPolicy", "Reachability"], path: "Tests/PolicyHelper"),
         .testTarget(
             name: "DownloadPolicyTests",
-            dependencies: ["DownloadPolicy", "policy-helper", "Reachability", "TestSupport"]),
+            dependencies: ["DownloadPolicy", "policy-helper", "Reachability", "ReachabilityTestKit", "TestSupport"]),
         .executableTarget(
             name: "CacheTortureChild", dependencies: ["ResourceLoader"], path: "Tests/CacheTortureChild"),
         .executableTarget(

@@ -26,7 +26,7 @@ public final class ManualClock: Clock, Sendable {
     }
 
     private struct Waiter {
-        let count: Int
+        let isContent: @Sendable ([Duration]) -> Bool
         let continuation: CheckedContinuation<Void, Never>
     }
 
@@ -38,10 +38,11 @@ public final class ManualClock: Clock, Sendable {
         var cancelled: Set<Int> = []
         var waiters: [Waiter] = []
 
-        /// Those who wait for no more sleepers than there are.
+        /// Those who wait for such sleepers as there are.
         mutating func takeContentWaiters() -> [Waiter] {
-            let content = waiters.filter { $0.count <= sleepers.count }
-            waiters.removeAll { $0.count <= sleepers.count }
+            let deadlines = sleepers.values.map(\.deadline.offset)
+            let content = waiters.filter { $0.isContent(deadlines) }
+            waiters.removeAll { $0.isContent(deadlines) }
             return content
         }
     }
@@ -101,11 +102,25 @@ public final class ManualClock: Clock, Sendable {
         for sleeper in due { sleeper.continuation.resume() }
     }
 
+    /// Wakes everybody although no time has passed, as a clock may that only promises to sleep about so long.
+    public func wakeEarly() {
+        let all = state.withLock { state in
+            defer { state.sleepers = [:] }
+            return state.sleepers.values
+        }
+        for sleeper in all { sleeper.continuation.resume() }
+    }
+
     /// Waits until at least `count` tasks sleep on this clock.
-    public func waitForSleepers(_ count: Int) async {
+    public func waitForSleepers(_ count: Int) async { await wait { $0.count >= count } }
+
+    /// Waits until a task sleeps until that moment, which is counted from the making of this clock.
+    public func waitForSleeper(until deadline: Duration) async { await wait { $0.contains(deadline) } }
+
+    private func wait(_ isContent: @escaping @Sendable ([Duration]) -> Bool) async {
         await withCheckedContinuation { continuation in
             let waiters = state.withLock { state in
-                state.waiters.append(Waiter(count: count, continuation: continuation))
+                state.waiters.append(Waiter(isContent: isContent, continuation: continuation))
                 return state.takeContentWaiters()
             }
             for waiter in waiters { waiter.continuation.resume() }

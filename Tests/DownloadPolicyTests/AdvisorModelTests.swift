@@ -248,22 +248,6 @@ struct AdvisorHarness {
     }
 }
 
-/// A small generator whose numbers a seed repeats (xorshift64*).
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) {
-        state = seed &* 0x9e37_79b9_7f4a_7c15 | 1
-    }
-
-    mutating func next() -> UInt64 {
-        state ^= state >> 12
-        state ^= state << 25
-        state ^= state >> 27
-        return state &* 0x2545_f491_4f6c_dd1d
-    }
-}
-
 @Suite(.takingTurns) struct AdvisorInterleavingTests {
     private static let paths: [PathFacts] =
         [

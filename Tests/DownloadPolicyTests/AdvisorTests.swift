@@ -1,4 +1,5 @@
 import Foundation
+import ReachabilityTestKit
 import Synchronization
 import TestSupport
 import Testing
@@ -48,7 +49,7 @@ struct ClosureSource: LadderSource {
     let path: AsyncStream<PathFacts>.Continuation
 
     init() throws {
-        folder = try TemporaryFolder()
+        folder = TemporaryFolder()
         preferences = try PreferencesStore(path: folder.file("preferences"))
         (paths, path) = AsyncStream.makeStream()
     }
@@ -113,9 +114,9 @@ struct ClosureSource: LadderSource {
         let advisor = advisor()
         var decisions = advisor.decisions(for: "r", trigger: .visible).makeAsyncIterator()
         #expect(await decisions.next()?.fetches == [])
-        while clock.sleeperCount == 0 { await Task.yield() }
+        while clock.sleepers == 0 { await Task.yield() }
         clock.wakeEarly()
-        while clock.sleeperCount == 0 { await Task.yield() }
+        while clock.sleepers == 0 { await Task.yield() }
         clock.advance(by: .milliseconds(500))
         #expect(await next(&decisions) { $0.fetches == [Fetch(.thumbnail)] } != nil)
     }
@@ -147,7 +148,7 @@ struct ClosureSource: LadderSource {
         try budget.spend(1000)
         #expect(await next(&decisions) { $0.fetches == [] } != nil)
         // Midnight comes, which the advisor looks for at least once an hour.
-        while clock.sleeperCount == 0 { await Task.yield() }
+        while clock.sleepers == 0 { await Task.yield() }
         calendar.withLock { $0 += 12 * 3600 }
         clock.advance(by: .seconds(3600))
         #expect(await next(&decisions) { $0.fetches == [Fetch(.thumbnail)] } != nil)
@@ -256,7 +257,7 @@ struct ClosureSource: LadderSource {
         #expect(weakAdvisor == nil)
         // The task that followed the path is gone, too.
         for await _ in ended {}
-        while clock.sleeperCount > 0 { await Task.yield() }
+        while clock.sleepers > 0 { await Task.yield() }
         _ = (decisions, stream)
     }
 

@@ -11,7 +11,7 @@ import Testing
     static let noon = 1_796_040_000
 
     init() throws {
-        folder = try TemporaryFolder()
+        folder = TemporaryFolder()
     }
 
     private func budget(

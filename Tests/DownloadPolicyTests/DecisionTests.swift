@@ -63,7 +63,7 @@ import Testing
     func survivesCoding(_ line: RuleCase) throws {
         let explanation = StandardPolicy.standard.explain(line.input)
         let data = try JSONEncoder().encode(explanation)
-        #expect(try JSONDecoder().decode(Explanation.self, from: data) == explanation)
+        #expect(try JSONDecoder().decode(PolicyExplanation.self, from: data) == explanation)
     }
 
     @Test func refusesALadderWithoutRungs() throws {

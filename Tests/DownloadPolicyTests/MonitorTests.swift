@@ -1,4 +1,5 @@
 import Reachability
+import ReachabilityTestKit
 import TestSupport
 import Testing
 
@@ -66,7 +67,7 @@ import Testing
         let monitor = ReachabilityMonitor()
         try monitor.start()
         defer { monitor.stop() }
-        let folder = try TemporaryFolder()
+        let folder = TemporaryFolder()
         let advisor = PolicyAdvisor(
             monitor: monitor, preferences: try PreferencesStore(path: folder.file("preferences")),
             ladders: LadderBoard(),
@@ -83,7 +84,7 @@ import Testing
     @Test(.enabled(if: canAskTheKernel, "netlink is not to be had here"))
     func aMonitorThatStopsLeavesThePathUnknown() async throws {
         let monitor = ReachabilityMonitor()
-        let folder = try TemporaryFolder()
+        let folder = TemporaryFolder()
         let advisor = PolicyAdvisor(
             monitor: monitor, preferences: try PreferencesStore(path: folder.file("preferences")),
             ladders: LadderBoard(),

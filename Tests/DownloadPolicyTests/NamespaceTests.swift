@@ -15,7 +15,7 @@ struct NamespaceTests {
     }
 
     @Test func picksThePictureByTheNetwork() async throws {
-        let folder = try TemporaryFolder()
+        let folder = TemporaryFolder()
         let app = try HelperProcess("follow", folder.file("preferences"), "nothing", isAlone: true)
         defer { app.kill() }
         #expect(await app.says("show placeholder, load nothing"))
@@ -35,7 +35,7 @@ struct NamespaceTests {
     }
 
     @Test func showsTheCachedThumbnailMeanwhile() async throws {
-        let folder = try TemporaryFolder()
+        let folder = TemporaryFolder()
         let app = try HelperProcess("follow", folder.file("preferences"), "thumbnail", isAlone: true)
         defer { app.kill() }
         #expect(await app.says("show thumbnail, load nothing"))

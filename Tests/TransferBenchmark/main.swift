@@ -1,7 +1,10 @@
 // Measures what the tests do not: throughput beside the curl command in one run, peak memory with a slow consumer, and the time from
 // being told of a costly path to the last byte that could arrive. Loopback only.
 //
-//     swift run -c release TransferBenchmark [MEGABYTES]
+//     swift run -c release TransferBenchmark [MEGABYTES [FOLDER]]
+//
+// Files go to FOLDER, by default to /dev/shm: memory, since a disk that writes back in its own time makes one run of the same program
+// twice as long as the next.
 //
 // It starts itself again for each part, so that memory is counted apart.
 
@@ -14,7 +17,10 @@ case "serve": serve(bytes: Int(arguments[2])!)
 case "fetch": await fetch(arguments[2], into: arguments[3])
 case "slow": await fetchSlowly(arguments[2])
 case "pause": await pause(arguments[2], directory: arguments[3])
-default: try compare(megabytes: arguments.count > 1 ? Int(arguments[1]) ?? 400 : 400)
+default:
+    try compare(
+        megabytes: arguments.count > 1 ? Int(arguments[1]) ?? 400 : 400,
+        folder: arguments.count > 2 ? arguments[2] : "/dev/shm")
 }
 
 // MARK: - The parts
@@ -179,7 +185,7 @@ func spawn(_ words: [String]) throws -> (pid: pid_t, reader: Int32) {
     return (pid, ends[0])
 }
 
-func compare(megabytes: Int) throws {
+func compare(megabytes: Int, folder: String) throws {
     let bytes = megabytes * 1_000_000
     let me = "/proc/\(getpid())/exe"
     let (server, reader) = try spawn([me, "serve", "\(bytes)"])
@@ -188,7 +194,7 @@ func compare(megabytes: Int) throws {
     let count = read(reader, &line, line.count)
     let port = String(decoding: line[..<max(0, count - 1)], as: UTF8.self)
     let url = "http://127.0.0.1:\(port)/body"
-    var template = Array("/tmp/transfer-bench-XXXXXX".utf8CString)
+    var template = Array("\(folder)/transfer-bench-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { throw Failure(what: "mkdtemp") }
     let directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     defer { rmdir(directory) }
@@ -205,7 +211,7 @@ func compare(megabytes: Int) throws {
         peak = result.output
     }
     let (theirs, mine) = (curl.sorted()[3], ours.sorted()[3])
-    print("\(megabytes) MB to a file, median of 7, process start included")
+    print("\(megabytes) MB to a file in \(folder), median of 7, process start included")
     print("  curl            \(Int(Double(bytes) / theirs / 1e6)) MB/s")
     print("  ResourceLoader  \(Int(Double(bytes) / mine / 1e6)) MB/s, \(Int(theirs / mine * 100)) % of curl")
     print("  peak memory     \(peak.split(separator: " ").last ?? "")KiB".filter { $0 != "\n" })

@@ -59,7 +59,7 @@ final class AdvisorCore: Sendable {
         withExtendedLifetime(removed) {}
     }
 
-    func explain(_ resource: ResourceID, trigger: Trigger) -> Explanation? {
+    func explain(_ resource: ResourceID, trigger: Trigger) -> PolicyExplanation? {
         state.withLock { state in
             let now = timeline.now()
             let subscription = state.model.subscriptions.values.first {

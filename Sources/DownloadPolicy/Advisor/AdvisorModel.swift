@@ -133,9 +133,9 @@ struct AdvisorModel: Sendable {
     }
 
     /// The decision for people. Counterfactuals are what the policy says of the path as it is.
-    func explain(_ subscription: Subscription, at now: Duration) -> Explanation? {
+    func explain(_ subscription: Subscription, at now: Duration) -> PolicyExplanation? {
         guard let input = input(for: subscription, at: now) else { return nil }
-        return Explanation(
+        return PolicyExplanation(
             input: input, decision: decide(input),
             counterfactuals: policy.counterfactuals(for: input.on(timing.observed)))
     }

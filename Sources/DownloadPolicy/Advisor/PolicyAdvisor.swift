@@ -148,7 +148,7 @@ public final class PolicyAdvisor: Sendable {
     /// if nobody follows that resource with that trigger, or the cache has said nothing about it yet.
     ///
     /// The counterfactuals ask the policy as it is, without delays.
-    public func explain(_ resource: ResourceID, trigger: Trigger) -> Explanation? {
+    public func explain(_ resource: ResourceID, trigger: Trigger) -> PolicyExplanation? {
         core.explain(resource, trigger: trigger)
     }
 }

@@ -94,8 +94,8 @@ extension DownloadPolicy {
     }
 
     /// The decision, why it was made, and what would have to be otherwise, in a form for people.
-    public func explain(_ input: PolicyInput) -> Explanation {
-        Explanation(input: input, decision: decide(input), counterfactuals: counterfactuals(for: input))
+    public func explain(_ input: PolicyInput) -> PolicyExplanation {
+        PolicyExplanation(input: input, decision: decide(input), counterfactuals: counterfactuals(for: input))
     }
 }
 

@@ -1,3 +1,5 @@
+import TestSupport
+
 /// Random commands of iproute2 that mean something most of the time.
 struct RandomCommands {
     var generator: SeededGenerator

@@ -56,6 +56,25 @@ struct ManualClockTests {
         #expect(clock.sleepers == 0)
     }
 
+    @Test func wakesEverybodyEarly() async throws {
+        let sleeper = Task { try await clock.sleep(for: .seconds(1)) }
+        await clock.waitForSleepers(1)
+        clock.wakeEarly()
+        try await sleeper.value
+        #expect(clock.now == ManualClock.Instant())
+    }
+
+    @Test func tellsWhenSomebodySleepsUntilAMoment() async throws {
+        clock.advance(by: .seconds(1))
+        let waiter = Task { await clock.waitForSleeper(until: .seconds(3)) }
+        let other = Task { try await clock.sleep(for: .seconds(1)) }
+        let sleeper = Task { try await clock.sleep(for: .seconds(2)) }
+        await waiter.value
+        clock.advance(by: .seconds(2))
+        try await other.value
+        try await sleeper.value
+    }
+
     @Test func waitingForSleepersWhoAreThereIsNoWait() async {
         await clock.waitForSleepers(0)
     }

@@ -175,8 +175,7 @@ import Testing
 
     @Test func isReadableToItsOwnerOnly() throws {
         let folder = TemporaryFolder()
-        try FileManager.default.createDirectory(
-            atPath: folder.path, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o755])
+        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: folder.path)
         let cache = try DiskCache(directory: folder.path)
         try cache.store(bytes("picture"), as: CacheKey("secret"))
         let names = try FileManager.default.subpathsOfDirectory(atPath: folder.path).filter { $0 != "generation" }
@@ -189,9 +188,9 @@ import Testing
 
     @Test func saysWhereItCannotBe() throws {
         let folder = TemporaryFolder()
-        try Data().write(to: URL(fileURLWithPath: folder.path))
+        try folder.write("", to: "file")
         #expect {
-            try DiskCache(directory: folder.path + "/below")
+            try DiskCache(directory: folder.file("file/below"))
         } throws: { error in
             guard case .storage(let failure)? = error as? CacheError else { return false }
             return failure.code == ENOTDIR && failure.path.hasSuffix("/below")

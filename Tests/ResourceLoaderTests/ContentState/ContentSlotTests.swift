@@ -1,3 +1,4 @@
+import ReachabilityTestKit
 import Synchronization
 import TestSupport
 import Testing
@@ -93,12 +94,12 @@ final class Attempts<Item: Hashable & Sendable>: Sendable {
         slot.bind(to: "cat")
         var changes = slot.changes.makeAsyncIterator()
         #expect(await changes.next()?.state == .idle)
-        await clock.sleeperArrives(for: .milliseconds(200))
+        await clock.waitForSleeper(until: .milliseconds(200))
         clock.advance(by: .milliseconds(200))
         #expect(await changes.next()?.state == .loading(previous: nil))
         await attempts.waiting(1)
         attempts.take()?.end.resume(returning: .empty)
-        await clock.sleeperArrives(for: .milliseconds(700))
+        await clock.waitForSleeper(until: .milliseconds(700))
         #expect(slot.shown.state == .loading(previous: nil))
         clock.advance(by: .milliseconds(500))
         #expect(await changes.next()?.state == .empty)

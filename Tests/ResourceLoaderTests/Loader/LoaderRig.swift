@@ -3,6 +3,7 @@ import Foundation
 import Reachability
 import ReachabilityTestKit
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import ResourceLoader
@@ -127,7 +128,7 @@ final class LoaderRig: Sendable {
     let preferences: PreferencesStore
     let disk: DiskCache
     let budget: DataBudget?
-    let clock = ResourceLoaderTests.ManualClock()
+    let clock = ManualClock()
     let engineClock = HandClock()
     let wallClock = StandingClock()
     let loader: ResourceLoader

@@ -1,5 +1,5 @@
 /// A decision for people: what, why, and what would have to be otherwise.
-public struct Explanation: Sendable, Hashable, Codable, CustomStringConvertible {
+public struct PolicyExplanation: Sendable, Hashable, Codable, CustomStringConvertible {
     /// What was asked.
     public var input: PolicyInput
     /// What was decided.
