@@ -22,7 +22,9 @@ struct Page {
         }
     }
 
-    private func x(_ time: Double) -> String { (left + width * time / max(0.1, entries.end)).fixed(1) }
+    private func position(_ time: Double) -> Double { left + width * time / max(0.1, entries.end) }
+
+    private func x(_ time: Double) -> String { position(time).fixed(1) }
 
     private func span(_ from: Double, _ to: Double) -> String { (width * (to - from) / max(0.1, entries.end)).fixed(1) }
 
@@ -92,11 +94,14 @@ struct Page {
             <svg viewBox="0 0 \((left + width + 20).fixed(0)) \(height.fixed(0))" role="img"
             aria-label="status, bytes and screen over time">
             """
+        var marker = -Double.infinity
         for (number, chapter) in entries.chapters.enumerated() {
+            // Chapters that follow each other at once would cover each other's numbers.
+            marker = max(position(chapter.time), marker + 24)
             svg += """
                 <line class="chapter" x1="\(x(chapter.time))" x2="\(x(chapter.time))" y1="26" y2="\((height - 24).fixed(0))"/>
-                <circle class="chapter" cx="\(x(chapter.time))" cy="16" r="10"/>
-                <text class="number" x="\(x(chapter.time))" y="20">\(number + 1)</text>
+                <circle class="chapter" cx="\(marker.fixed(1))" cy="16" r="10"/>
+                <text class="number" x="\(marker.fixed(1))" y="20">\(number + 1)</text>
                 """
         }
         svg += label("network", statusTop + 18)
@@ -119,7 +124,7 @@ struct Page {
         "<text class=\"label\" x=\"\((left - 14).fixed(0))\" y=\"\(y.fixed(0))\">\(text)</text>"
     }
 
-    /// Bytes a second on both links, over half seconds.
+    /// Bytes a second on both links, over quarters of a second.
     private func chart(_ top: Double, _ height: Double) -> String {
         let window = 0.25
         let buckets = Int(entries.end / window) + 1

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The porting guides in the README show what is compiled here, line by line.
+/// What the README shows is what is compiled here, line by line.
 @Suite(.takingTurns) struct GuideTests {
     private static let root = URL(fileURLWithPath: #filePath).appendingPathComponent("../../..").standardized
     private static let guides =
@@ -13,6 +13,7 @@ import Testing
         arguments: [
             "Tests/Snippets/Porting/AFNetworkingBefore.swift", "Tests/NetworkTests/Modern/AFNetworkingAfter.swift",
             "Tests/Snippets/Porting/NetworkBefore.swift", "Tests/NetworkTests/Modern/NetworkAfter.swift",
+            "Tests/ResourceLoaderTests/Guide/Loading.swift",
         ])
     func guidesShowWhatIsCompiled(_ path: String) throws {
         let source = try String(contentsOf: Self.root.appendingPathComponent(path), encoding: .utf8)
