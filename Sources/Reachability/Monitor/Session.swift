@@ -80,9 +80,10 @@ final class Session: Sendable {
 
     fileprivate func read(reportingTo hub: Hub) {
         hub.executor.adoptReader(wokenBy: wake)
+        // What is left over from a reader before this one has rung its wake-up, or none at all.
+        var isBusy = hub.executor.runJobs()
         // Nobody else ever asks for this lock.
         poller.withLock { poller in
-            var isBusy = false
             while !isOver.load(ordering: .acquiring), turn(&poller, &isBusy, hub) {}
         }
         hub.executor.dismissReader(wokenBy: wake)
