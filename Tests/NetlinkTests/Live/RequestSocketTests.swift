@@ -1,0 +1,24 @@
+import CNetlink
+import Glibc
+import TestSupport
+import Testing
+
+@testable import Netlink
+
+@Suite("Asking the kernel", .takingTurns, .timeLimit(.minutes(10)))
+struct RequestSocketTests {
+    /// Dumps that fail on the way end with NLMSG_DONE and the error number in it, not with NLMSG_ERROR.
+    @Test func aDumpThatFailsIsNotAShortOne() throws {
+        var socket = try RequestSocket()
+        // Strict checking refuses to list the addresses of some length only.
+        let header = ifaddrmsg(ifa_family: 0, ifa_prefixlen: 24, ifa_flags: 0, ifa_scope: 0, ifa_index: 0)
+        var error: NetlinkError?
+        do throws(NetlinkError) {
+            _ = try socket.dump(.dumpAddresses, CInt(RTM_GETADDR), header) { MessageParser.address(from: $0) }
+        } catch let refusal {
+            error = refusal
+        }
+        #expect(error?.errno == EINVAL)
+        #expect(try !socket.addresses().elements.isEmpty)
+    }
+}
