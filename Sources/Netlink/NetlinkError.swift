@@ -34,7 +34,7 @@ public struct NetlinkError: Error, Sendable, Hashable {
     }
 
     /// The process or the system ran out of something; the question itself was fine.
-    var isExhaustion: Bool { [EMFILE, ENFILE, ENOMEM, ENOBUFS].contains(errno) }
+    package var isExhaustion: Bool { [EMFILE, ENFILE, ENOMEM, ENOBUFS].contains(errno) }
 
     /// The C library's words for the error number, such as `Network is unreachable`.
     package var kernelWords: String { String(cString: strerror(errno)) }

@@ -34,6 +34,25 @@ struct TroubleTests {
         #expect(kernel.openConversations == 0)
     }
 
+    /// gVisor refuses timers that a change of the clock cancels (EINVAL).
+    @Test func whereASuspendCannotBeNoticedItStillStarts() async throws {
+        let kernel = try online()
+        kernel.fail(.watchSuspend, with: EINVAL)
+        var watcher = try Watcher(kernel.makeMonitor())
+        try await watcher.expect(.wifi)
+        try kernel.suspend { try kernel.disconnect("wlan0") }
+        #expect(try await watcher.monitor.refresh().status == .offline)
+        #expect(watcher.monitor.statistics.resumes == 0)
+    }
+
+    @Test func whereThereIsNoRoomToWatchForASuspendTheStartFails() throws {
+        let kernel = try online()
+        kernel.fail(.watchSuspend, with: EMFILE)
+        let error = #expect(throws: NetlinkError.self) { try kernel.makeMonitor().start() }
+        #expect(error?.operation == .watchSuspend)
+        #expect(kernel.openConversations == 0)
+    }
+
     /// The routing tables are asked as of now, and the message about the link that took over has not been read yet.
     @Test func aLinkThatTakesOverBeforeItIsHeardOfIsNotOffline() async throws {
         let kernel = try online()
