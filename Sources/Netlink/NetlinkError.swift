@@ -10,6 +10,7 @@ public struct NetlinkError: Error, Sendable, Hashable {
         case joinGroup = "join a netlink multicast group"
         case watchSuspend = "watch for resume from suspend"
         case createWakeup = "create a wake-up descriptor"
+        case watchDescriptor = "wait at a descriptor"
         case createThread = "start the reader thread"
         case dumpLinks = "list the interfaces"
         case dumpAddresses = "list the addresses"

@@ -15,6 +15,8 @@ struct Engine {
     /// What has been taken in ahead of its message, which will say nothing new: the next turn asks again all the same.
     private var overtaken: Cause = []
     private var failure: NetlinkError?
+    /// Why there are doorbells that nobody can wait at; `nil` where there are none.
+    var deafness: NetlinkError?
     /// Turns in a row that left something waiting.
     private var unfinishedTurns = 0
     private(set) var statistics: ReachabilityMonitor.Statistics
@@ -44,8 +46,11 @@ struct Engine {
 
     /// How long to wait for a doorbell at most; `nil` while there is nothing to wait for but doorbells.
     var patience: Duration? {
-        conversation.deafness != nil || failure != nil || needsSnapshot ? configuration.pollInterval : nil
+        pollingCause != nil || failure != nil || needsSnapshot ? configuration.pollInterval : nil
     }
+
+    /// Why changes can arrive unheard, so that it has to be asked every now and then.
+    private var pollingCause: NetlinkError? { conversation.deafness ?? deafness }
 
     // MARK: Turns
 
@@ -226,7 +231,7 @@ struct Engine {
 
     private func path(to destination: Destination, _ lookups: Lookups) -> NetworkPath {
         let path = PathEvaluator(state: state, destination: destination, lookups: lookups).path()
-        return conversation.deafness.map { path.updated(by: .polling(because: $0)) } ?? path
+        return pollingCause.map { path.updated(by: .polling(because: $0)) } ?? path
     }
 
     /// The path to everywhere, with what is known from the last time: a route that comes and goes over links that stay as they

@@ -93,11 +93,13 @@ final class Session: Sendable {
     private func turn(_ poller: inout Poller, _ isBusy: inout Bool, _ hub: Hub) -> Bool {
         // A broken conversation has no doorbells for a turn, so that those of the next one are taken for new, whatever numbers
         // they have.
-        guard let (doorbells, patience) = engine.withLock({ engine in engine.map { ($0.doorbells, $0.patience) } })
-        else {
-            return false
+        guard let doorbells = engine.withLock({ $0?.doorbells }) else { return false }
+        var deafness: NetlinkError?
+        do throws(NetlinkError) { try poller.watch([wake.descriptor] + doorbells) } catch { deafness = error }
+        let patience = engine.withLock { engine -> Duration? in
+            engine?.deafness = deafness
+            return engine.map(\.patience) ?? .zero
         }
-        poller.watch([wake.descriptor] + doorbells)
         let hasTimedOut = poller.wait(for: isBusy ? .zero : patience)
 
         var refreshers: [CheckedContinuation<NetworkPath, any Error>] = []

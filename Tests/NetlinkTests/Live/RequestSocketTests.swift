@@ -21,4 +21,12 @@ struct RequestSocketTests {
         #expect(error?.errno == EINVAL)
         #expect(try !socket.addresses().elements.isEmpty)
     }
+
+    @Test func aGroupThatTheKernelIsTooOldForIsNoError() throws {
+        let socket = try NetlinkSocket(protocol: NETLINK_ROUTE)
+        try socket.joinIfKnown(group: 9999)
+        var failure: NetlinkError?
+        do throws(NetlinkError) { try socket.join(group: 9999) } catch { failure = error }
+        #expect(failure?.errno == EINVAL)
+    }
 }

@@ -13,8 +13,13 @@ final class CountingFeed: NetlinkFeed {
 
     private let feed: SimulatedKernel
     private let total = Mutex(Count())
+    /// A doorbell that is one more than the kernel's.
+    let extraDoorbell: CInt?
 
-    init(feed: SimulatedKernel) { self.feed = feed }
+    init(feed: SimulatedKernel, extraDoorbell: CInt? = nil) {
+        self.feed = feed
+        self.extraDoorbell = extraDoorbell
+    }
 
     var count: Count { total.withLock { $0 } }
 
@@ -35,7 +40,7 @@ private final class CountingConversation: NetlinkConversation {
         self.feed = feed
     }
 
-    var doorbells: [CInt] { conversation.doorbells }
+    var doorbells: [CInt] { conversation.doorbells + [feed.extraDoorbell].compactMap(\.self) }
     var deafness: NetlinkError? { conversation.deafness }
 
     func watch(_ destinations: [IPAddress]) throws(NetlinkError) {

@@ -95,6 +95,23 @@ struct TroubleTests {
         try await watcher.expect(.wifi)
     }
 
+    @Test func whereADoorbellCannotBeWaitedAtItPollsAndSaysSo() async throws {
+        let kernel = try online()
+        var configuration = ReachabilityMonitor.Configuration()
+        configuration.pollInterval = .milliseconds(5)
+        // No descriptor at all: EBADF.
+        let feed = CountingFeed(feed: kernel, extraDoorbell: -1)
+        var watcher = try Watcher(ReachabilityMonitor(configuration: configuration, feed: feed))
+        try await watcher.expect(
+            "polling",
+            where: { path in
+                if case .polling(let error) = path.updates { error.operation == .watchDescriptor } else { false }
+            })
+        // The others ring all the same.
+        try kernel.removeRoute(SimulatedKernel.Route("default"))
+        try await watcher.expect(.offline)
+    }
+
     @Test func aConversationThatBreaksOffIsTakenUpAgain() async throws {
         let kernel = try online()
         var configuration = ReachabilityMonitor.Configuration()
