@@ -122,6 +122,8 @@ final class Attempt {
         ccurl_set_long(easy, CURLOPT_DNS_CACHE_TIMEOUT, dnsCacheSeconds)
         ccurl_set_pointer(easy, CURLOPT_ERRORBUFFER, errorText)
         ccurl_set_pointer(easy, CURLOPT_PRIVATE, user)
+        // What a proxy says about a tunnel to the host is no answer of the host's.
+        ccurl_set_long(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         ccurl_set_data_function(easy, CURLOPT_HEADERFUNCTION, headerArrived)
         ccurl_set_pointer(easy, CURLOPT_HEADERDATA, user)
         ccurl_set_data_function(easy, CURLOPT_WRITEFUNCTION, bodyArrived)
@@ -318,6 +320,10 @@ final class Attempt {
 
     /// What libcurl's result says about the transport; `nil` when the transport did its work.
     func transportError(_ code: CURLcode) -> FailureEvidence.Transport? {
+        if let tunnelRefusal {
+            // From 500 on, the proxy did not get through to the host; others refuse the request itself.
+            return tunnelRefusal >= 500 ? .noConnection : nil
+        }
         switch code {
         case CURLE_OK, CURLE_BAD_CONTENT_ENCODING, CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY: return nil
         case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: return .nameNotFound
@@ -341,8 +347,15 @@ final class Attempt {
         switch code {
         case CURLE_BAD_CONTENT_ENCODING: .undecodableBody
         case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY: .unusableAnswer
-        default: nil
+        default: tunnelRefusal == nil ? nil : .unusableAnswer
         }
+    }
+
+    /// The status with which a proxy refused a tunnel to the host.
+    private var tunnelRefusal: Int? {
+        var status = 0
+        if let easy { ccurl_get_long(easy, CURLINFO_HTTP_CONNECTCODE, &status) }
+        return status >= 300 ? status : nil
     }
 
     private var systemError: Int {

@@ -389,6 +389,7 @@ final class EngineCore: AttemptObserver {
         guard let attempt = flight.attempt else { return }
         attempt.bodyEnded()
         let transport = attempt.transportError(code)
+        let verdict = attempt.verdict(code)
         let detail = attempt.errorDescription
         var evidence = FailureEvidence(
             status: attempt.head.status > 0 ? attempt.head.status : nil, isHTML: attempt.head.isHTML,
@@ -403,10 +404,10 @@ final class EngineCore: AttemptObserver {
         case .unfit(let verdict): evidence.verdict = verdict
         case .none:
             evidence.transport = transport ?? (code == CURLE_OK ? .connectionLost : nil)
-            evidence.verdict = attempt.verdict(code)
+            evidence.verdict = verdict
         case .body:
             evidence.transport = transport
-            evidence.verdict = attempt.verdict(code)
+            evidence.verdict = verdict
             evidence.receivedBytes = attempt.position
             evidence.expectedBytes = attempt.total
         }
