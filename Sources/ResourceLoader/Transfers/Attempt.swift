@@ -43,7 +43,6 @@ final class Attempt {
 
     private(set) var conclusion = Conclusion.none
     private(set) var head = ResponseHead()
-    private(set) var isRequestSent = false
     private(set) var isPaused = false
     /// Paused only to let the engine's thread attend to something.
     private(set) var hasYielded = false
@@ -114,6 +113,8 @@ final class Attempt {
         // kernel's window instead of libcurl's memory. Neither is true of streams that share an HTTP/2 connection.
         ccurl_set_long(easy, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
         ccurl_set_long(easy, CURLOPT_NOSIGNAL, 1)
+        // On a connection that was used before and turns out to be dead, libcurl sends the request again by itself.
+        if !request.isRepeatable { ccurl_set_long(easy, CURLOPT_FRESH_CONNECT, 1) }
         // Without it, giving up a transfer waits for its name to resolve.
         ccurl_set_long(easy, CURLOPT_QUICK_EXIT, 1)
         ccurl_set_long(easy, CURLOPT_BUFFERSIZE, Self.bufferSize)
@@ -159,7 +160,6 @@ final class Attempt {
     }
 
     fileprivate func requestIsReady() {
-        isRequestSent = true
         lastActivity = observer.now()
         observer.attemptConnected(self)
     }

@@ -310,6 +310,7 @@ final class EngineCore: AttemptObserver {
     }
 
     func attemptConnected(_ attempt: Attempt) {
+        flights[attempt.flight]?.isSent = true
         timers.cancel(.connect(attempt.flight))
         timers.schedule(.stall(attempt.flight), at: clock.now() + attempt.request.timeouts.stall)
     }
@@ -439,7 +440,7 @@ final class EngineCore: AttemptObserver {
     }
 
     private func startOver(_ flight: Flight, _ attempt: Attempt) {
-        guard flight.ledger.startsOver() else {
+        guard flight.mayBeSent, flight.ledger.startsOver() else {
             return attemptFailed(
                 flight,
                 FailureEvidence(verdict: .unusableRange, status: attempt.head.status, isPathOnline: path.isOnline),
@@ -501,7 +502,7 @@ final class EngineCore: AttemptObserver {
         var budget = budgets[host] ?? RetryBudget(at: now)
         let decision = flight.ledger.decide(
             failure, position: flight.position, floor: failure == .server ? floor ?? .zero : .zero, chance: chance(),
-            mayRepeat: flight.request.isRepeatable || !(attempt?.isRequestSent ?? true), budget: &budget, at: now)
+            mayRepeat: flight.mayBeSent, budget: &budget, at: now)
         budgets[host] = budget
         switch decision {
         case .giveUp: fail(flight, failure, status: evidence.status, detail)
@@ -679,8 +680,8 @@ final class EngineCore: AttemptObserver {
         let remaining = flight.total.map { $0 - flight.position }
         let isAccepted = flight.isCostAccepted
         return ReactionInput(
-            event: event, kind: flight.kind, activity: activity, isCostly: path.isCostly, isRerouted: isRerouted,
-            alwaysOriginal: isAccepted || preferences.wantsOriginals(on: path),
+            event: event, kind: flight.kind, activity: activity, mayBeSent: flight.mayBeSent, isCostly: path.isCostly,
+            isRerouted: isRerouted, alwaysOriginal: isAccepted || preferences.wantsOriginals(on: path),
             budgetAllows: isAccepted || preferences.budgetAllows(remaining), remaining: remaining, total: flight.total)
     }
 }

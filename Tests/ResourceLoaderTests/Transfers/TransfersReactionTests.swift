@@ -119,6 +119,16 @@ struct TransfersReactionTests {
         #expect(reaction(.abandoned, kind) == .linger)
     }
 
+    @Test(arguments: NetworkEvent.allCases) func letsRunOnWhatMustNotBeSentTwice(_ event: NetworkEvent) {
+        for isCostly in [true, false] {
+            for isRerouted in [true, false] {
+                let input = ReactionInput(
+                    event: event, kind: .prefetch, mayBeSent: false, isCostly: isCostly, isRerouted: isRerouted)
+                #expect(input.reaction == (event == .abandoned ? .linger : .proceed))
+            }
+        }
+    }
+
     @Test func neverSpendsMoreBecauseAFactGotWorse() {
         // Over the whole input space: costlier, over budget, or not wanted never turns a pause into going on.
         let goesOn: Set<NetworkReaction> = [
