@@ -246,7 +246,6 @@ final class EngineCore: AttemptObserver {
         guard !flight.waiters.isEmpty else { return }
         // The lane's end puts it back in line.
         guard endingLanes[flight.request.identity] == nil else { return }
-        if !path.isOnline { flight.hasTriedOffline = true }
         move(flight, to: .preparing)
         let together = out.count
         count { $0.mostAtOnce = max($0.mostAtOnce, together) }
@@ -263,6 +262,12 @@ final class EngineCore: AttemptObserver {
             flight.part = canResume ? part : nil
             flight.position = flight.part?.offset ?? 0
             flight.total = flight.part?.total
+            // Only now is it certain how much is missing, and with it what the attempt would cost.
+            if let condition = obstacle(to: flight) {
+                flight.lane.send(.pause)
+                return wait(flight, for: condition)
+            }
+            if !path.isOnline { flight.hasTriedOffline = true }
             flight.startedAt = clock.now()
             count { $0.attempts += 1 }
             if let overall = flight.request.timeouts.overall {
@@ -349,7 +354,7 @@ final class EngineCore: AttemptObserver {
     /// Ends the attempt that runs, if one does: closes its connection, keeps its bytes.
     private func abort(_ flight: Flight) {
         let hadConnection = flight.attempt != nil
-        flight.attempt?.bodyEnded()
+        endBody(flight)
         release(flight)
         if let pathToldAt, hadConnection {
             let took = clock.now() - pathToldAt
@@ -359,6 +364,18 @@ final class EngineCore: AttemptObserver {
             }
         }
         flight.lane.send(.pause)
+    }
+
+    /// No more bytes come in this attempt; those that a next one cannot go on from count for nothing.
+    private func endBody(_ flight: Flight) {
+        guard let attempt = flight.attempt else { return }
+        attempt.bodyEnded()
+        if attempt.conclusion == .body { flight.position = attempt.isResumable ? attempt.position : 0 }
+    }
+
+    private func discard(_ flight: Flight) {
+        flight.lane.send(.discard)
+        flight.position = 0
     }
 
     private func release(_ flight: Flight) {
@@ -388,7 +405,7 @@ final class EngineCore: AttemptObserver {
 
     private func attemptEnded(_ flight: Flight, _ code: CURLcode) {
         guard let attempt = flight.attempt else { return }
-        attempt.bodyEnded()
+        endBody(flight)
         let transport = attempt.transportError(code)
         let verdict = attempt.verdict(code)
         let detail = attempt.errorDescription
@@ -412,12 +429,10 @@ final class EngineCore: AttemptObserver {
             evidence.receivedBytes = attempt.position
             evidence.expectedBytes = attempt.total
         }
-        if attempt.conclusion == .body {
-            flight.position = attempt.isResumable ? attempt.position : 0
-            if evidence.transport == nil, evidence.verdict == nil, attempt.position == attempt.total ?? attempt.position
-            {
-                return complete(flight, attempt, length: attempt.total)
-            }
+        if attempt.conclusion == .body, evidence.transport == nil, evidence.verdict == nil,
+            attempt.position == attempt.total ?? attempt.position
+        {
+            return complete(flight, attempt, length: attempt.total)
         }
         attemptFailed(flight, evidence, detail, of: attempt)
     }
@@ -446,7 +461,7 @@ final class EngineCore: AttemptObserver {
                 FailureEvidence(verdict: .unusableRange, status: attempt.head.status, isPathOnline: path.isOnline),
                 "the server answers ranges wrongly", of: attempt)
         }
-        flight.lane.send(.discard)
+        discard(flight)
         enqueue(flight, isFirst: true)
     }
 
@@ -470,10 +485,7 @@ final class EngineCore: AttemptObserver {
         case .unfit(let verdict): evidence.verdict = verdict
         case .isHTML: (evidence.isHTML, evidence.status) = (true, 200)
         }
-        if evidence.verdict != .notStored {
-            flight.lane.send(.discard)
-            flight.position = 0
-        }
+        if evidence.verdict != .notStored { discard(flight) }
         attemptFailed(flight, evidence, failure.description, of: nil)
     }
 
@@ -493,7 +505,7 @@ final class EngineCore: AttemptObserver {
             report(TransferOutcome(host: host, status: evidence.status, failure: failure, path: path, time: now))
         }
         switch failure {
-        case .tooLarge, .corrupt, .missing: flight.lane.send(.discard)
+        case .tooLarge, .corrupt, .missing: discard(flight)
         default: flight.lane.send(.pause)
         }
         // Nobody waits: the second of grace is over with the attempt.
@@ -586,8 +598,7 @@ final class EngineCore: AttemptObserver {
 
     private func timedOut(_ flight: Flight, _ detail: String) {
         guard let attempt = flight.attempt else { return }
-        attempt.bodyEnded()
-        if attempt.conclusion == .body { flight.position = attempt.isResumable ? attempt.position : 0 }
+        endBody(flight)
         release(flight)
         let status = attempt.head.status > 0 ? attempt.head.status : nil
         attemptFailed(

@@ -11,6 +11,7 @@ struct TransfersPathTests {
     private static let wifi = TransferPath(isOnline: true, link: .wifi, route: "wifi")
     private static let otherWifi = TransferPath(isOnline: true, link: .wifi, route: "other")
     private static let cellular = TransferPath(isOnline: true, link: .wwan, isExpensive: true, route: "wifi")
+    private static let otherCellular = TransferPath(isOnline: true, link: .wwan, isExpensive: true, route: "cellular")
     private static let offline = TransferPath(isOnline: false, route: "wifi")
 
     /// Follows a transfer's states and lets tests wait for one.
@@ -103,6 +104,42 @@ struct TransfersPathTests {
             #expect(watch.names == ["queued", "running", "finished"])
             await rig.engine.shutDown()
         }
+    }
+
+    @Test func pausesHoweverLittleIsMissingWhereAllOfItWouldBeFetchedAgain() async throws {
+        let gate = Gate()
+        let server = try FaultServer { exchange in
+            exchange.send("HTTP/1.1 200 OK\r\nETag: W/\"weak\"\r\nContent-Length: 1000000\r\n\r\n")
+            exchange.send(Self.body.prefix(920_000))
+            gate.wait()
+        }
+        defer {
+            gate.open()
+            server.stop()
+        }
+        let rig = try TransferRig(path: Self.wifi)
+        let watch = Watch(rig.start(try .get(server.url())))
+        await watch.received(905_000)
+        rig.engine.update(path: Self.otherCellular)
+        #expect(await watch.next { $0.isTerminal || $0.name.hasPrefix("waiting") }?.name == "waiting(unmetered)")
+        #expect(server.requests.count == 1)
+        await rig.engine.shutDown()
+    }
+
+    @Test func sendsNothingOnACostlyPathOnceTheSinkHasLostThePart() async throws {
+        let held = try holding(920_000)
+        defer { held.stop() }
+        let rig = try TransferRig(path: Self.wifi)
+        let watch = Watch(rig.engine.start(try .get(held.server.url()), into: ForgettingSink()))
+        await watch.received(905_000)
+        rig.engine.update(path: Self.otherCellular)
+        #expect(await watch.next { $0.isTerminal || $0.name.hasPrefix("waiting") }?.name == "waiting(unmetered)")
+        #expect(rig.engine.statistics.attempts == 1)
+        held.release()
+        rig.engine.update(path: Self.wifi)
+        rig.clock.advance(by: .seconds(3))
+        #expect(await watch.end()?.result != nil)
+        await rig.engine.shutDown()
     }
 
     @Test func doesNotStartAnOriginalOnACostlyPathUntilThePreferenceSaysSo() async throws {
@@ -387,4 +424,17 @@ struct TransfersPathTests {
         #expect(await probing.end()?.failure == .refused)
         await rig.engine.shutDown()
     }
+}
+
+/// Counts what it is given and never has any of it left.
+private actor ForgettingSink: TransferSink {
+    private var length: Int64 = 0
+
+    func stored() -> PartialBody? { nil }
+    func begin(_ part: PartialBody) { length = 0 }
+    func write(_ bytes: [UInt8]) { length += Int64(bytes.count) }
+    func pause() {}
+    func discard() {}
+    func complete(_ checks: BodyChecks, head: ResponseHead) -> DeliveredBody { .committed(length: length) }
+    func makeRoom(for bytes: Int64?) -> Bool { false }
 }
