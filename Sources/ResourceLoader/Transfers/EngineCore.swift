@@ -162,7 +162,8 @@ final class EngineCore: AttemptObserver {
             let left = flight.waiters.removeValue(forKey: waiter)
         else { return }
         count { $0.cancelled += 1 }
-        if flight.waiters.isEmpty { react(flight, to: .abandoned, isRerouted: false) }
+        // What the others want together may be less: who accepted the cost may be the one who left.
+        react(flight, to: flight.waiters.isEmpty ? .abandoned : .allowanceChanged, isRerouted: false)
         Self.refuse(left, .cancelled)
     }
 

@@ -142,6 +142,22 @@ struct TransfersPathTests {
         await rig.engine.shutDown()
     }
 
+    @Test func pausesAgainWhenTheOneWhoAcceptedTheCostLeaves() async throws {
+        let held = try holding(300_000)
+        defer { held.stop() }
+        let rig = try TransferRig(path: Self.cellular)
+        let watch = Watch(rig.start(try .get(held.server.url())))
+        #expect(await watch.wait(for: "waiting(unmetered)") != nil)
+        let accepting = try TransferRequest(
+            url: held.server.url(), kind: .original, priority: .user, isCostAccepted: true)
+        let tap = rig.start(accepting)
+        await watch.received(200_000)
+        tap.cancel()
+        #expect(await watch.next { $0.isTerminal || $0.name.hasPrefix("waiting") }?.name == "waiting(unmetered)")
+        #expect(held.server.requests.count == 1)
+        await rig.engine.shutDown()
+    }
+
     @Test func doesNotStartAnOriginalOnACostlyPathUntilThePreferenceSaysSo() async throws {
         let held = try HeldServer(Self.body)
         held.release()
