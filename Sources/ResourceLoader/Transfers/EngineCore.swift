@@ -1,4 +1,5 @@
 import CCurl
+import DownloadPolicy
 
 /// The engine's thread: all state that changes lives here, and only this thread touches it. Callers' code never runs on it.
 final class EngineCore: AttemptObserver {
@@ -24,7 +25,10 @@ final class EngineCore: AttemptObserver {
     private var preferences: TransferPreferences
     private var ramp: OutageRamp
     private var suspicion = OutageSuspicion()
-    private var upgradeDelay = UpgradeDelay()
+    private var stability = PathStability()
+    private var hasHeardOfPath = false
+    /// The last costly path, until a free one has held for long enough. Outages do not end it.
+    private var costInForce: TransferPath?
     private var budgets: [String: RetryBudget] = [:]
     /// Until when a resource is known to be missing.
     private var missing: [RequestIdentity: Duration] = [:]
@@ -583,7 +587,9 @@ final class EngineCore: AttemptObserver {
             fail(flight, path.isOnline ? .timeout : .offline, status: nil, "the transfer took too long in all")
         case .wake(let id): flights[id].map { enqueue($0) }
         case .linger(let id): flights[id].map { end($0, .cancelled) }
-        case .stable: react(to: .unmeteredIsStable, isRerouted: false)
+        case .stable:
+            costInForce = nil
+            react(to: .unmeteredIsStable, isRerouted: false)
         }
     }
 
@@ -612,17 +618,22 @@ final class EngineCore: AttemptObserver {
     private func pathChanged(to new: TransferPath, toldAt: Duration) {
         let old = path
         path = new
+        // Until the engine is told of one, the path was only assumed.
+        let isChange = hasHeardOfPath
+        hasHeardOfPath = true
         guard let event = NetworkEvent(from: old, to: new) else { return }
         let now = clock.now()
         let isRerouted = old.route != new.route
         if event == .wentOffline { ramp.outage() }
-        if event != .rerouted { upgradeDelay.changed(at: now) }
+        if new.isOnline, new.isCostly { costInForce = new }
         pathToldAt = toldAt
         react(to: event, isRerouted: isRerouted)
         pathToldAt = nil
         if isRerouted { leaveOldRoute(now) }
+        guard event != .rerouted || old.link != new.link else { return }
+        let hold = isChange ? stability.changed(at: now) : PathStability.stability
         if new.isOnline, !new.isCostly {
-            if event != .rerouted { timers.schedule(.stable, at: now + upgradeDelay.delay) }
+            timers.schedule(.stable, at: now + hold)
         } else {
             timers.cancel(.stable)
         }
@@ -691,9 +702,18 @@ final class EngineCore: AttemptObserver {
             }
         let remaining = flight.total.map { $0 - flight.position }
         let isAccepted = flight.isCostAccepted
+        let costs = costs(to: flight, at: event)
         return ReactionInput(
-            event: event, kind: flight.kind, activity: activity, mayBeSent: flight.mayBeSent, isCostly: path.isCostly,
-            isRerouted: isRerouted, alwaysOriginal: isAccepted || preferences.wantsOriginals(on: path),
+            event: event, kind: flight.kind, activity: activity, mayBeSent: flight.mayBeSent,
+            isCostly: costs.isOnline && costs.isCostly,
+            isRerouted: isRerouted, alwaysOriginal: isAccepted || preferences.wantsOriginals(on: costs),
             budgetAllows: isAccepted || preferences.budgetAllows(remaining), remaining: remaining, total: flight.total)
+    }
+
+    /// The path by whose costs a transfer goes. On the return from an outage, a free path has not held yet, and a costly one before
+    /// the outage still counts; but what a tap asks for never waits for a path to hold.
+    private func costs(to flight: Flight, at event: NetworkEvent) -> TransferPath {
+        guard event == .cameOnline, !path.isCostly, flight.priority < .user, let costInForce else { return path }
+        return costInForce
     }
 }

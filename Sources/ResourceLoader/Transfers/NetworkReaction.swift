@@ -78,7 +78,7 @@ package struct ReactionInput: Sendable, Hashable {
     package var activity: Activity
     /// Whether stopping leaves a way to go on. False for a request that must not be sent twice, once it is sent: it runs on.
     package var mayBeSent: Bool
-    /// Whether the path is costly now.
+    /// Whether the path is costly now, or counts as such because a costly one did before an outage.
     package var isCostly: Bool
     /// Whether gateway or source changed with the event.
     package var isRerouted: Bool

@@ -136,9 +136,8 @@ struct TransfersPathTests {
         #expect(await watch.next { $0.isTerminal || $0.name.hasPrefix("waiting") }?.name == "waiting(unmetered)")
         #expect(rig.engine.statistics.attempts == 1)
         held.release()
-        rig.engine.update(path: Self.wifi)
-        rig.clock.advance(by: .seconds(3))
-        #expect(await watch.end()?.result != nil)
+        rig.engine.update(preferences: TransferPreferences(alwaysOriginal: true))
+        #expect(await watch.end()?.result?.resumed == 0)
         await rig.engine.shutDown()
     }
 
@@ -246,6 +245,53 @@ struct TransfersPathTests {
         rig.engine.update(path: Self.otherWifi)
         let next = await watch.next { $0.isTerminal || $0.name == "backingOff(interrupted)" }
         #expect(next?.name == (kind == .original ? "finished" : "backingOff(interrupted)"))
+        await rig.engine.shutDown()
+    }
+
+    @Test func waitsForAFreePathToBeStableThroughAnOutage() async throws {
+        let held = try holding(300_000)
+        defer { held.stop() }
+        let rig = try TransferRig(path: Self.wifi, slots: 1)
+        let watch = Watch(rig.start(try .get(held.server.url())))
+        await watch.received(200_000)
+        // Coming home: the one network is gone before the other is there.
+        for (path, condition) in [
+            (Self.cellular, "unmetered"), (Self.offline, "online"), (Self.wifi, "unmetered"),
+            (Self.offline, "online"), (Self.wifi, "unmetered"),
+        ] {
+            rig.engine.update(path: path)
+            let next = await watch.next { !$0.isWaiting || $0.name == "waiting(\(condition))" }
+            #expect(next?.name == "waiting(\(condition))")
+        }
+        held.release()
+        // Four changes in 30 s, since the first path that is told of is none: it flaps, and has to hold for 10 s.
+        rig.clock.advance(by: .seconds(10) - .milliseconds(1))
+        #expect(await rig.run(try .get(held.server.url("/small"), kind: .thumbnail)).result != nil)
+        rig.clock.advance(by: .milliseconds(1))
+        #expect(await watch.end()?.result?.resumed ?? 0 >= 200_000)
+        #expect(held.server.requests.map(\.target) == ["/body", "/small", "/body"])
+        await rig.engine.shutDown()
+    }
+
+    @Test func comesBackAtOnceOntoAFreePathWhereItsCostWasAcceptedOrItIsSmallOrTapped() async throws {
+        let server = try FaultServer { serve(Self.body, $0) }
+        defer { server.stop() }
+        let rig = try TransferRig(path: Self.wifi)
+        rig.engine.update(path: Self.cellular)
+        rig.engine.update(path: Self.offline)
+        let port = try FaultServer.closedPort()
+        let requests = [
+            try TransferRequest(url: server.url("/accepted"), kind: .original, isCostAccepted: true),
+            try .get(server.url("/small"), kind: .thumbnail),
+        ]
+        let watches = requests.map { Watch(rig.start($0)) }
+        for watch in watches { #expect(await watch.wait(for: "waiting(online)") != nil) }
+        let tap = Watch(rig.start(try .get("http://127.0.0.1:\(port)/", priority: .user)))
+        #expect(await tap.wait(for: "waiting(online)") != nil)
+        rig.engine.update(path: Self.wifi)
+        for watch in watches { #expect(await watch.end()?.result != nil) }
+        #expect(await tap.end()?.failure == .refused)
+        for watch in watches + [tap] { #expect(!watch.names.contains("waiting(unmetered)")) }
         await rig.engine.shutDown()
     }
 

@@ -224,20 +224,4 @@ struct TransfersOutageTests {
         suspicion.succeeded()
         #expect(!suspicion.othersFail(than: "b", at: .seconds(2)))
     }
-
-    @Test func upgradesWaitLongerWhileThePathFlaps() {
-        var delay = UpgradeDelay()
-        delay.changed(at: .seconds(0))
-        #expect(delay.delay == .seconds(3))
-        delay.changed(at: .seconds(5))
-        #expect(delay.delay == .seconds(3))
-        delay.changed(at: .seconds(10))
-        #expect(delay.delay == .seconds(5))
-        delay.changed(at: .seconds(15))
-        #expect(delay.delay == .seconds(10))
-        for second in 16..<26 { delay.changed(at: .seconds(second)) }
-        #expect(delay.delay == .seconds(60))
-        delay.changed(at: .seconds(200))
-        #expect(delay.delay == .seconds(3))
-    }
 }
