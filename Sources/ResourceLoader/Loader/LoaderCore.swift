@@ -201,15 +201,16 @@ actor LoaderCore {
         let key = DownloadKey(resource: resource.id, variant: rendition.variant, revalidated: entry?.id)
         let demand = Demand(fetch.quality, load.trigger, top: resource.quality(of: rendition.variant))
         if downloads[key] != nil {
-            downloads[key]?.demands[id] = demand
+            let isNewcomer = downloads[key]?.demands.updateValue(demand, forKey: id) == nil
+            let isTap = isNewcomer && load.trigger.isUser
             loads[id]?.joined.insert(key)
             // The advisor's word counts where the engine would wait for longer, since it has a stop-watch of its own, or heard
             // of the path a moment later: a new waiter makes it look again.
-            if case .waiting = downloads[key]?.state, downloads[key]?.hasAskedAgain == false {
+            if case .waiting = downloads[key]?.state, isTap || downloads[key]?.hasAskedAgain == false {
                 downloads[key]?.hasAskedAgain = true
-                share(key, anew: true)
+                share(key, anew: true, isTap: isTap)
             } else {
-                share(key)
+                share(key, isTap: isTap)
             }
             return
         }
@@ -238,7 +239,7 @@ actor LoaderCore {
     }
 
     /// Brings the share in the transfer in line with what those who wait want together.
-    private func share(_ key: DownloadKey, anew: Bool = false) {
+    private func share(_ key: DownloadKey, anew: Bool = false, isTap: Bool = false) {
         guard let download = downloads[key], let demand = Demand.joined(Array(download.demands.values)),
             anew || demand != download.demand
         else { return }
@@ -250,7 +251,7 @@ actor LoaderCore {
         numbers += 1
         downloads[key]?.demand = demand
         // Joined before the old share is given up, so that the transfer goes on.
-        downloads[key]?.share = engine.start(request, into: download.sink)
+        downloads[key]?.share = engine.start(request, into: download.sink, isRenewal: !isTap)
         downloads[key]?.shareNumber = numbers
         download.share.cancel()
         follow(key)

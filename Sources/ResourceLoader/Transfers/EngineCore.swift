@@ -129,6 +129,7 @@ final class EngineCore: AttemptObserver {
             byWaiter[waiter.id] = id
             timers.cancel(.linger(id))
             flight.join(waiter)
+            if waiter.isTap { flight.hasTriedOffline = false }
             return regate(flight)
         }
         if let until = missing[request.identity], request.priority < .user {
@@ -624,7 +625,10 @@ final class EngineCore: AttemptObserver {
         guard let event = NetworkEvent(from: old, to: new) else { return }
         let now = clock.now()
         let isRerouted = old.route != new.route
-        if event == .wentOffline { ramp.outage() }
+        if event == .wentOffline {
+            ramp.outage()
+            for flight in flights.values { flight.hasTriedOffline = false }
+        }
         if new.isOnline, new.isCostly { costInForce = new }
         pathToldAt = toldAt
         react(to: event, isRerouted: isRerouted)

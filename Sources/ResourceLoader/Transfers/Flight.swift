@@ -39,7 +39,7 @@ final class Flight {
     var startedAt: Duration?
     /// No attempt before this, by a server's word.
     var notBefore: Duration?
-    /// The one attempt that a person's tap may make while the path is offline has been made.
+    /// The one attempt that a person's tap may make while the path is offline has been made, in this outage and since the last tap.
     var hasTriedOffline = false
     private var state = TransferState.queued
     private var published: Int64 = -1

@@ -295,6 +295,42 @@ struct TransfersPathTests {
         await rig.engine.shutDown()
     }
 
+    @Test func isTriedOnceForEachTapWhileThePathIsOffline() async throws {
+        let rig = try TransferRig(path: Self.offline)
+        let url = "http://127.0.0.1:\(try FaultServer.closedPort())/"
+        var watches: [Watch] = []
+        for taps in 1...3 {
+            let tap = Watch(rig.start(try .get(url, priority: .user)))
+            #expect(await tap.wait(for: "running") != nil)
+            #expect(await tap.wait(for: "waiting(online)") != nil)
+            // Others who join are no tap.
+            let other = Watch(rig.start(try .get(url)))
+            #expect(await other.wait(for: "waiting(online)") != nil)
+            #expect(rig.engine.statistics.attempts == taps)
+            watches += [tap, other]
+        }
+        await rig.engine.shutDown()
+    }
+
+    @Test func isTriedOnceInEachOutageForATapThatStillWaits() async throws {
+        let held = try HeldServer(Self.body)
+        defer { held.stop() }
+        let rig = try TransferRig(path: Self.wifi)
+        let tap = Watch(rig.start(try .get(held.server.url(), priority: .user)))
+        #expect(await tap.wait(for: "running") != nil)
+        var others: [Watch] = []
+        for attempts in 2...3 {
+            rig.engine.update(path: Self.offline)
+            #expect(await tap.wait(for: "waiting(online)") != nil)
+            // Whoever joins makes the engine look again.
+            others.append(Watch(rig.start(try .get(held.server.url()))))
+            #expect(await tap.wait(for: "running") != nil)
+            #expect(rig.engine.statistics.attempts == attempts)
+            rig.engine.update(path: Self.wifi)
+        }
+        await rig.engine.shutDown()
+    }
+
     @Test func givesATapOfflineThreeSecondsToConnect() async throws {
         let silent = try SilentPort()
         defer { silent.close() }
