@@ -299,7 +299,7 @@ actor LoaderCore {
             if failure.status == 304, let entry = download.revalidated {
                 revalidated(key, download, entry)
             } else {
-                failed(key, download, failure.failure)
+                failed(key, download, failure)
             }
         case .cancelled: retire(key, download)
         }
@@ -314,7 +314,7 @@ actor LoaderCore {
         do throws(CacheError) {
             _ = try cache.revalidate(entry)
         } catch {
-            return failed(key, download, .storage)
+            return failed(key, download, TransferFailure(.storage))
         }
         succeeded(key, download)
     }
@@ -333,8 +333,9 @@ actor LoaderCore {
         }
     }
 
-    private func failed(_ key: DownloadKey, _ download: Download, _ failure: FailureClass) {
+    private func failed(_ key: DownloadKey, _ download: Download, _ failed: TransferFailure) {
         retire(key, download)
+        let failure = failed.failure
         let resource = download.resource
         for id in download.demands.keys { loads[id]?.failure = failure }
         switch failure {
@@ -350,7 +351,7 @@ actor LoaderCore {
         case .insecure, .unauthorized, .corrupt, .storage, .rejected:
             giveUp(key.variant, for: download.demands.keys)
         case .hostNotFound, .refused, .timeout, .interrupted, .server, .captivePortal, .offlineSuspected:
-            advisor.report(.failed(retryAfter: nil), of: resource.id)
+            advisor.report(.failed(retryAfter: failed.retryAfter), of: resource.id)
         case .offline, .cancelled: break
         }
         for id in download.demands.keys { emit(id) }

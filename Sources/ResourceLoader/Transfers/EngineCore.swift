@@ -516,14 +516,15 @@ final class EngineCore: AttemptObserver {
         }
         // Nobody waits: the second of grace is over with the attempt.
         guard !flight.waiters.isEmpty else { return end(flight, .cancelled) }
-        let floor = attempt?.head["retry-after"].flatMap { RetryAfter.delay($0, now: clock.secondsSince1970()) }
+        let wish = failure == .server ? attempt?.head["retry-after"] : nil
+        let floor = wish.flatMap { RetryAfter.delay($0, now: clock.secondsSince1970()) }
         var budget = budgets[host] ?? RetryBudget(at: now)
         let decision = flight.ledger.decide(
-            failure, position: flight.position, floor: failure == .server ? floor ?? .zero : .zero, chance: chance(),
+            failure, position: flight.position, floor: floor ?? .zero, chance: chance(),
             mayRepeat: flight.mayBeSent, budget: &budget, at: now)
         budgets[host] = budget
         switch decision {
-        case .giveUp: fail(flight, failure, status: evidence.status, detail)
+        case .giveUp: fail(flight, failure, status: evidence.status, detail, retryAfter: floor)
         case .whenOnline: wait(flight, for: .online)
         case .startOver: enqueue(flight, isFirst: true)
         case .retry(let delay):
@@ -542,13 +543,19 @@ final class EngineCore: AttemptObserver {
         flight.publish(.backingOff(until: until, after: failure))
     }
 
-    private func fail(_ flight: Flight, _ failure: FailureClass, status: Int?, _ detail: String) {
+    private func fail(
+        _ flight: Flight, _ failure: FailureClass, status: Int?, _ detail: String, retryAfter: Duration? = nil
+    ) {
         if let remembered = failure.remembered {
             let now = clock.now()
             missing = missing.filter { $0.value > now }
             missing[flight.request.identity] = now + remembered
         }
-        end(flight, .failed(TransferFailure(failure, status: status, detail: detail, attempts: flight.attempts)))
+        end(
+            flight,
+            .failed(
+                TransferFailure(
+                    failure, status: status, detail: detail, attempts: flight.attempts, retryAfter: retryAfter)))
     }
 
     private func finish(_ flight: Flight, _ body: DeliveredBody) {
