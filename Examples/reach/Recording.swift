@@ -18,7 +18,7 @@ extension Invocation {
         let signals = EndingSignals()
         var recorder = try Recorder()
         var poller = try Poller()
-        poller.watch(recorder.descriptors)
+        try poller.watch(recorder.descriptors)
         // For its owner alone: a recording tells a lot about a network.
         let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw FileError(action: "write to", path: path, errno: errno) }

@@ -10,6 +10,7 @@ public struct NetlinkError: Error, Sendable, Hashable {
         case joinGroup = "join a netlink multicast group"
         case watchSuspend = "watch for resume from suspend"
         case createWakeup = "create a wake-up descriptor"
+        case watchDescriptor = "wait at a descriptor"
         case createThread = "start the reader thread"
         case dumpLinks = "list the interfaces"
         case dumpAddresses = "list the addresses"
@@ -34,7 +35,7 @@ public struct NetlinkError: Error, Sendable, Hashable {
     }
 
     /// The process or the system ran out of something; the question itself was fine.
-    var isExhaustion: Bool { [EMFILE, ENFILE, ENOMEM, ENOBUFS].contains(errno) }
+    package var isExhaustion: Bool { [EMFILE, ENFILE, ENOMEM, ENOBUFS].contains(errno) }
 
     /// The C library's words for the error number, such as `Network is unreachable`.
     package var kernelWords: String { String(cString: strerror(errno)) }

@@ -120,9 +120,16 @@ extension SimulatedKernel: NetlinkFeed {
         for operation in [NetlinkError.Operation.attachFilter, .joinGroup] {
             do { try check(operation) } catch { deafness = deafness ?? error }
         }
-        try check(.watchSuspend)
-        let capacity = kernel.withLock(\.capacity)
-        let mailbox = try Mailbox(capacity: capacity, watching: destinations, deafness: deafness)
+        var noticesResumes = true
+        do {
+            try check(.watchSuspend)
+        } catch {
+            if error.isExhaustion { throw error }
+            noticesResumes = false
+        }
+        let mailbox = try Mailbox(
+            capacity: kernel.withLock(\.capacity), watching: destinations, deafness: deafness,
+            noticesResumes: noticesResumes)
         kernel.withLock { $0.mailboxes[ObjectIdentifier(mailbox)] = mailbox }
         return SimulatedConversation(kernel: self, mailbox: mailbox)
     }

@@ -28,11 +28,6 @@ struct PathTiming: Sendable {
     /// How long an unknown path holds everything up (B1).
     static let unknownHold = Duration.milliseconds(500)
     static let offlineGrace = Duration.seconds(2)
-    static let stability = Duration.seconds(3)
-    static let flapWindow = Duration.seconds(30)
-    static let flapChanges = 3
-    static let shortestFlapHold = Duration.seconds(5)
-    static let longestFlapHold = Duration.seconds(60)
 
     /// Something that waits for the path to hold.
     struct Hold: Sendable, Equatable {
@@ -54,9 +49,7 @@ struct PathTiming: Sendable {
     /// The facts in force when the path was last online.
     private var lastOnline: PathFacts?
     private var hasBeenKnown = false
-    /// The last changes, no more than tell whether the path flaps.
-    private var changes: [Duration] = []
-    private var flaps = 0
+    private var stability = PathStability()
     private var guessAt: Duration?
     private var showOfflineAt: Duration?
 
@@ -106,7 +99,7 @@ struct PathTiming: Sendable {
         }
         let isFirst = !hasBeenKnown
         hasBeenKnown = hasBeenKnown || facts.status != .unknown
-        let holdTime = isFirst ? nil : countChange(at: now)
+        let holdTime = isFirst ? nil : stability.changed(at: now)
         guessAt = nil
         hold = nil
         switch facts.status {
@@ -126,9 +119,8 @@ struct PathTiming: Sendable {
             showOfflineAt = nil
             let joined = lastOnline?.joined(with: facts) ?? facts
             goBy(joined)
-            let isFlapping = flaps > 0
-            if let holdTime, joined != facts || isFlapping {
-                hold = Hold(until: now + holdTime, isForFlapping: isFlapping)
+            if let holdTime, joined != facts || stability.isFlapping {
+                hold = Hold(until: now + holdTime, isForFlapping: stability.isFlapping)
             }
         }
     }
@@ -137,19 +129,6 @@ struct PathTiming: Sendable {
         lastOnline = facts
         fetching = facts
         displaying = facts
-    }
-
-    /// Counts a change and returns how long the path has to hold after it.
-    private mutating func countChange(at now: Duration) -> Duration {
-        changes = (changes + [now]).suffix(Self.flapChanges).filter { $0 + Self.flapWindow > now }
-        guard changes.count >= Self.flapChanges else {
-            flaps = 0
-            return Self.stability
-        }
-        let longest = Int(Self.longestFlapHold / Self.shortestFlapHold)
-        let factor = min(longest, 1 << min(flaps, longest))
-        flaps += 1
-        return Self.shortestFlapHold * factor
     }
 }
 

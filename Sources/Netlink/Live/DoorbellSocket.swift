@@ -24,11 +24,11 @@ struct DoorbellSocket: ~Copyable {
         do throws(NetlinkError) {
             try socket.attachFilter(DoorbellFilter.program(watching: destinations))
             for group in groups { try socket.join(group: CInt(group.rawValue)) }
+            // Kernels before 5.3 have no nexthop objects, hence no group and nothing to hear.
+            try socket.joinIfKnown(group: CInt(RTNLGRP_NEXTHOP.rawValue))
         } catch {
             return error
         }
-        // Kernels before 5.3 have no nexthop objects, hence no group and nothing to hear.
-        try? socket.join(group: CInt(RTNLGRP_NEXTHOP.rawValue))
         return nil
     }
 

@@ -23,7 +23,8 @@ private final class LiveConversation: NetlinkConversation {
     private var requests: RequestSocket
     /// `nil` where sandboxes deny generic netlink: then the rest of the evidence has to do.
     private var wireless: WirelessSocket?
-    private var suspend: SuspendWatch
+    /// `nil` where sandboxes have no such timers (gVisor): a resume goes unnoticed there, what changed meanwhile does not.
+    private var suspend: SuspendWatch?
     private let resolver: ResolverFile
     private let devices: DeviceTree
     let doorbells: [CInt]
@@ -36,10 +37,14 @@ private final class LiveConversation: NetlinkConversation {
         } catch {
             if error.isExhaustion { throw error }
         }
-        suspend = try SuspendWatch()
+        do throws(NetlinkError) {
+            suspend = try SuspendWatch()
+        } catch {
+            if error.isExhaustion { throw error }
+        }
         resolver = ResolverFile(path: resolverPath)
         self.devices = devices
-        let descriptors = [doorbell.descriptor, suspend.descriptor, resolver.descriptor, wireless?.descriptor]
+        let descriptors = [doorbell.descriptor, suspend?.descriptor, resolver.descriptor, wireless?.descriptor]
         doorbells = descriptors.compactMap(\.self)
     }
 
@@ -49,8 +54,8 @@ private final class LiveConversation: NetlinkConversation {
 
     func drain(_ doorbell: CInt, into events: inout [NetlinkEvent]) throws(NetlinkError) -> Bool {
         switch doorbell {
-        case suspend.descriptor:
-            if suspend.hasSlept() { events.append(.resumed) }
+        case suspend?.descriptor:
+            if suspend?.hasSlept() == true { events.append(.resumed) }
         case resolver.descriptor:
             if resolver.hasChanged() { events.append(.resolver) }
         case wireless?.descriptor:

@@ -62,4 +62,9 @@ struct NetlinkSocket: ~Copyable {
             throw NetlinkError(.joinGroup, errno: Glibc.errno)
         }
     }
+
+    /// Joins a group that this kernel may be too old to have: it refuses numbers beyond its own with EINVAL.
+    func joinIfKnown(group: CInt) throws(NetlinkError) {
+        do throws(NetlinkError) { try join(group: group) } catch { if error.errno != EINVAL { throw error } }
+    }
 }

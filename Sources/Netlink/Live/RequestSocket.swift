@@ -93,7 +93,11 @@ struct RequestSocket: ~Copyable {
                     guard message.pointee.nlmsg_seq == sequence else { return }
                     if message.pointee.nlmsg_flags & UInt16(NLM_F_DUMP_INTR) != 0 { dump.isInterrupted = true }
                     switch CInt(message.pointee.nlmsg_type) {
-                    case NLMSG_DONE: isDone = true
+                    case NLMSG_DONE:
+                        // A dump that fails on the way ends like any other, but for the error number.
+                        let error = MessageParser.payload(of: message, as: CInt.self) ?? 0
+                        if error < 0 { throw NetlinkError(operation, errno: -error) }
+                        isDone = true
                     case NLMSG_ERROR: throw NetlinkError(operation, errno: Self.error(in: message))
                     default: if let element = parse(message) { dump.elements.append(element) }
                     }

@@ -32,8 +32,9 @@ struct WirelessRequests: ~Copyable {
     mutating func details(of index: Int32) throws(NetlinkError) -> WirelessDetails? {
         guard var link = try links().first(where: { $0.index == index }) else { return nil }
         // Where a program of its own does the joining (wpa_supplicant), the kernel knows the name from what it once heard.
-        if link.ssid == nil { link.ssid = try joinedNetwork(of: index) }
-        return WirelessDetails(link: link, peers: try peers(of: index))
+        // Drivers need not be able to list what they have scanned, or who is at the other end.
+        if link.ssid == nil { link.ssid = (try? joinedNetwork(of: index)) ?? nil }
+        return WirelessDetails(link: link, peers: (try? peers(of: index)) ?? [])
     }
 
     private mutating func joinedNetwork(of index: Int32) throws(NetlinkError) -> String? {

@@ -18,17 +18,25 @@ package struct Poller: ~Copyable {
     deinit { close(descriptor) }
 
     /// Which descriptors to wait at from now on. Closed ones have left by themselves.
-    package mutating func watch(_ descriptors: [CInt]) {
+    ///
+    /// - Throws: ``NetlinkError`` where some can't be waited at. The others are, and the next call tries again.
+    package mutating func watch(_ descriptors: [CInt]) throws(NetlinkError) {
         guard descriptors != watched else { return }
         for old in watched where !descriptors.contains(old) { epoll_ctl(descriptor, EPOLL_CTL_DEL, old, nil) }
+        watched = []
+        var failure: NetlinkError?
         for new in descriptors {
             var event = epoll_event()
             event.events = EPOLLIN.rawValue
             event.data.fd = new
             // EEXIST for one that is watched already. A number may have been closed and be in use again, so all are added.
-            epoll_ctl(descriptor, EPOLL_CTL_ADD, new, &event)
+            if epoll_ctl(descriptor, EPOLL_CTL_ADD, new, &event) == 0 || errno == EEXIST {
+                watched.append(new)
+            } else {
+                failure = NetlinkError(.watchDescriptor, errno: errno)
+            }
         }
-        watched = descriptors
+        if let failure { throw failure }
     }
 
     /// Waits until something is readable, or in error, which is how an overrun shows before it has been read.

@@ -12,7 +12,11 @@ struct Engine {
     private var memory: Memory?
     private var events: [NetlinkEvent] = []
     private var needsSnapshot = false
+    /// What has been taken in ahead of its message, which will say nothing new: the next turn asks again all the same.
+    private var overtaken: Cause = []
     private var failure: NetlinkError?
+    /// Why there are doorbells that nobody can wait at; `nil` where there are none.
+    var deafness: NetlinkError?
     /// Turns in a row that left something waiting.
     private var unfinishedTurns = 0
     private(set) var statistics: ReachabilityMonitor.Statistics
@@ -42,8 +46,11 @@ struct Engine {
 
     /// How long to wait for a doorbell at most; `nil` while there is nothing to wait for but doorbells.
     var patience: Duration? {
-        conversation.deafness != nil || failure != nil || needsSnapshot ? configuration.pollInterval : nil
+        pollingCause != nil || failure != nil || needsSnapshot ? configuration.pollInterval : nil
     }
+
+    /// Why changes can arrive unheard, so that it has to be asked every now and then.
+    private var pollingCause: NetlinkError? { conversation.deafness ?? deafness }
 
     // MARK: Turns
 
@@ -67,7 +74,8 @@ struct Engine {
 
     private mutating func takeIn(ringing: [CInt], poll: Bool, refresh: Bool) -> Cause {
         do throws(NetlinkError) {
-            var cause: Cause = []
+            var cause = overtaken
+            overtaken = []
             if failure != nil {
                 try reopen()
                 cause.insert(.failure)
@@ -155,59 +163,91 @@ struct Engine {
 
     /// Asks the kernel for the present path to a destination.
     mutating func path(to destination: Destination) throws(NetlinkError) -> NetworkPath {
-        let questions = Questions(destination, state)
-        return path(to: destination, Lookups(questions, try ask(questions.queries)))
+        try path(to: destination, after: .unknown)
+    }
+
+    private mutating func path(
+        to destination: Destination, after last: NetworkPath
+    ) throws(NetlinkError) -> NetworkPath {
+        try ask { engine throws(NetlinkError) in
+            let questions = Questions(destination, engine.state)
+            let lookups = Lookups(questions, try engine.lookUp(questions.queries))
+            let path = engine.path(to: destination, lookups)
+            return (path, path.isEnd(of: last) ? lookups.answeredLinks : [])
+        }
     }
 
     mutating func explanation(of address: IPAddress?) throws(NetlinkError) -> Explanation {
         let destination = address.map { .address($0) } ?? everywhere
-        let questions = Questions(destination, state, isThorough: true)
-        let lookups = Lookups(questions, try ask(questions.queries))
-        let radios = state.links.keys.compactMap { conversation.wireless($0) }
-        return Explainer(state: state, lookups: lookups, path: path(to: destination, lookups), radios: radios)
-            .explanation()
+        return try ask { engine throws(NetlinkError) in
+            let questions = Questions(destination, engine.state, isThorough: true)
+            let lookups = Lookups(questions, try engine.lookUp(questions.queries))
+            let radios = engine.state.links.keys.compactMap { engine.conversation.wireless($0) }
+            let path = engine.path(to: destination, lookups)
+            let explainer = Explainer(state: engine.state, lookups: lookups, path: path, radios: radios)
+            return (explainer.explanation(), path.isOnline ? [] : lookups.answeredLinks)
+        }
     }
 
     mutating func reach(over index: Int32) throws(NetlinkError) -> InterfaceReach {
-        let questions = Questions(everywhere, state, isThorough: true)
-        return InterfaceReach(index, state: state, lookups: Lookups(questions, try ask(questions.queries)))
+        try ask { engine throws(NetlinkError) in
+            let questions = Questions(engine.everywhere, engine.state, isThorough: true)
+            let lookups = Lookups(questions, try engine.lookUp(questions.queries))
+            let reach = InterfaceReach(index, state: engine.state, lookups: lookups)
+            return (reach, reach.families.isEmpty ? [index] : [])
+        }
     }
 
     private var everywhere: Destination { .anywhere(probes: configuration.probes) }
 
-    private mutating func ask(_ queries: [RouteQuery]) throws(NetlinkError) -> [RouteAnswer] {
+    /// Asks a question, and asks it again where the links that are known were behind the routing tables.
+    ///
+    /// The routing tables answer as of now, the links are known as of the last message that has been read. A link that came up
+    /// in between must not read as offline.
+    ///
+    /// - Parameter question: the answer and, where that is in doubt, the links that packets would be handed to.
+    private mutating func ask<Answer>(
+        _ question: (inout Engine) throws(NetlinkError) -> (answer: Answer, doubts: [Int32])
+    ) throws(NetlinkError) -> Answer {
+        let (answer, doubts) = try question(&self)
+        return try catchUp(with: doubts) ? try question(&self).answer : answer
+    }
+
+    /// Asks about those of some links that are not known to be usable; `true` if one of them is another one by now.
+    private mutating func catchUp(with links: [Int32]) throws(NetlinkError) -> Bool {
+        let known = state.version
+        for index in links where !state.usableLinks.contains(index) {
+            if let link = try conversation.link(index) { state.update(link, device: conversation.device) }
+        }
+        if state.version == known { return false }
+        overtaken.insert(.link)
+        return true
+    }
+
+    private mutating func lookUp(_ queries: [RouteQuery]) throws(NetlinkError) -> [RouteAnswer] {
         statistics.evaluations += 1
         return try conversation.lookUp(queries)
     }
 
     private func path(to destination: Destination, _ lookups: Lookups) -> NetworkPath {
         let path = PathEvaluator(state: state, destination: destination, lookups: lookups).path()
-        return conversation.deafness.map { path.updated(by: .polling(because: $0)) } ?? path
+        return pollingCause.map { path.updated(by: .polling(because: $0)) } ?? path
     }
 
     /// The path to everywhere, with what is known from the last time: a route that comes and goes over links that stay as they
     /// are brings the same questions, and the same few answers, again and again.
     private mutating func pathEverywhere() throws(NetlinkError) -> NetworkPath {
-        let (path, lookups) = try askEverywhere()
-        // The routing tables answer as of now, the links are known as of the last message that has been read. A link that came
-        // up and took over in between must not read as offline.
-        guard lastPath.isOnline, !path.isOnline, try isBehind(lookups.answeredLinks) else { return path }
-        return try askEverywhere().path
-    }
-
-    /// Whether a link that packets are handed to is another one than was known, when the kernel is asked about it.
-    private mutating func isBehind(_ links: [Int32]) throws(NetlinkError) -> Bool {
-        let known = state.version
-        for index in links where !state.usableLinks.contains(index) {
-            if let link = try conversation.link(index) { state.update(link, device: conversation.device) }
+        let last = lastPath
+        return try ask { engine throws(NetlinkError) in
+            let (path, lookups) = try engine.askEverywhere()
+            return (path, path.isEnd(of: last) ? lookups.answeredLinks : [])
         }
-        return state.version != known
     }
 
     private mutating func askEverywhere() throws(NetlinkError) -> (path: NetworkPath, lookups: Lookups) {
         let memory =
             memory.flatMap { $0.version == state.version ? $0 : nil } ?? Memory(of: state, Questions(everywhere, state))
-        let lookups = Lookups(memory.questions, try ask(memory.queries))
+        let lookups = Lookups(memory.questions, try lookUp(memory.queries))
         if let known = memory.paths.first(where: { $0.lookups == lookups }) { return (known.path, lookups) }
         let path = path(to: everywhere, lookups)
         self.memory = memory.with(lookups, path)
@@ -251,7 +291,9 @@ struct Engine {
             lastPath = path
         }
         for (address, watch) in watches {
-            let path = orStale(watch.path) { engine throws(NetlinkError) in try engine.path(to: .address(address)) }
+            let path = orStale(watch.path) { engine throws(NetlinkError) in
+                try engine.path(to: .address(address), after: watch.path)
+            }
             guard path != watch.path else { continue }
             changes.append(Change(address: address, last: watch.path, path: path))
             watches[address]?.path = path
@@ -298,4 +340,10 @@ struct Engine {
         // A filter that is too wide costs a wake-up now and then; the next change of the watches narrows it.
         try? conversation.watch(watched)
     }
+}
+
+extension NetworkPath {
+    /// There was a path and is none any more, or there is none to begin with. One that stays away is not asked about again and
+    /// again: messages are still to come about a link that is behind.
+    fileprivate func isEnd(of last: NetworkPath) -> Bool { !isOnline && last.status != .offline }
 }

@@ -20,6 +20,8 @@ final class Hub: Sendable {
         var subscribers: [ObjectIdentifier: Subscriber<NetworkPath>] = [:]
         /// Subscribers that are about to be listed.
         var arrivals = 0
+        /// The session watches the address, once for the whole channel.
+        var isWatched = false
 
         mutating func join(_ subscriber: Subscriber<NetworkPath>) {
             subscriber.send(path)
@@ -224,18 +226,24 @@ extension Hub {
         guard let session = try? beginQuestion() else { return subscriber.finish() }
         defer { endQuestion() }
         // The channel first: a change that the reader publishes as soon as the address is watched must find it.
-        state.withLock { $0.addresses[address, default: Channel()].arrivals += 1 }
+        state.withLock { state in
+            if state.session === session { state.addresses[address, default: Channel()].arrivals += 1 }
+        }
         defer { abandon(address) }
         let path = try? session.watch(address)
-        let isListed = state.withLock { state in
-            state.addresses[address]?.arrivals -= 1
-            guard let path, state.session === session, var channel = state.addresses[address] else { return false }
+        let (isListed, isWatchedTwice) = state.withLock { state -> (Bool, Bool) in
+            // A channel of another session knows nothing of this arrival.
+            guard state.session === session, var channel = state.addresses[address] else { return (false, false) }
+            defer { state.addresses[address] = channel }
+            channel.arrivals -= 1
+            guard let path else { return (false, false) }
             if channel.path == .unknown { channel.path = path }
             channel.join(subscriber)
-            state.addresses[address] = channel
-            return true
+            defer { channel.isWatched = true }
+            return (true, channel.isWatched)
         }
         if !isListed { subscriber.finish() }
+        if isWatchedTwice { session.unwatch(address) }
     }
 
     func remove(_ subscriber: Subscriber<NetworkPath>) {
@@ -260,7 +268,7 @@ extension Hub {
                 return (nil, nil)
             }
             state.addresses[address] = nil
-            return (state.session, state.takeSessionIfIdle())
+            return (channel.isWatched ? state.session : nil, state.takeSessionIfIdle())
         }
         watcher?.unwatch(address)
         end(idle)

@@ -80,9 +80,10 @@ final class Session: Sendable {
 
     fileprivate func read(reportingTo hub: Hub) {
         hub.executor.adoptReader(wokenBy: wake)
+        // What is left over from a reader before this one has rung its wake-up, or none at all.
+        var isBusy = hub.executor.runJobs()
         // Nobody else ever asks for this lock.
         poller.withLock { poller in
-            var isBusy = false
             while !isOver.load(ordering: .acquiring), turn(&poller, &isBusy, hub) {}
         }
         hub.executor.dismissReader(wokenBy: wake)
@@ -92,11 +93,13 @@ final class Session: Sendable {
     private func turn(_ poller: inout Poller, _ isBusy: inout Bool, _ hub: Hub) -> Bool {
         // A broken conversation has no doorbells for a turn, so that those of the next one are taken for new, whatever numbers
         // they have.
-        guard let (doorbells, patience) = engine.withLock({ engine in engine.map { ($0.doorbells, $0.patience) } })
-        else {
-            return false
+        guard let doorbells = engine.withLock({ $0?.doorbells }) else { return false }
+        var deafness: NetlinkError?
+        do throws(NetlinkError) { try poller.watch([wake.descriptor] + doorbells) } catch { deafness = error }
+        let patience = engine.withLock { engine -> Duration? in
+            engine?.deafness = deafness
+            return engine.map(\.patience) ?? .zero
         }
-        poller.watch([wake.descriptor] + doorbells)
         let hasTimedOut = poller.wait(for: isBusy ? .zero : patience)
 
         var refreshers: [CheckedContinuation<NetworkPath, any Error>] = []

@@ -1,5 +1,5 @@
 extension ReachabilityMonitor {
-    /// Paths for people's eyes: a change is passed on once it has held for a while.
+    /// Paths for user interfaces: a change is reported once it has lasted; a costlier network at once.
     ///
     /// A roam from one access point to another, 0.3 s without carrier, is no change at all in such a stream. A change from one way
     /// out to a costlier one is passed on at once, because a program that goes on as before would spend money; so is the first path. A
@@ -8,24 +8,66 @@ extension ReachabilityMonitor {
     /// - Parameters:
     ///   - duration: how long the status has to hold.
     ///   - clock: what measures it; tests give their own.
-    /// - Returns: a stream with room for one path, for one consumer. It starts the monitor as iterating over the monitor does.
-    public func paths<C: Clock>(
-        settling duration: Duration, clock: C = ContinuousClock()
-    ) -> AsyncStream<NetworkPath> where C.Duration == Duration {
-        let (stream, continuation) = AsyncStream.makeStream(of: NetworkPath.self, bufferingPolicy: .bufferingNewest(1))
-        let paths = Paths(hub: hub, address: nil)
-        let task = Task {
-            await settle(paths, for: duration, on: clock) { continuation.yield($0) }
-            continuation.finish()
+    /// - Returns: a stream that starts the monitor as iterating over the monitor does.
+    public func paths(
+        settling duration: Duration, clock: any Clock<Duration> = ContinuousClock()
+    ) -> SettledPaths {
+        SettledPaths(hub: hub, duration: duration, clock: clock)
+    }
+}
+
+/// A stream of paths that have lasted: the present one first, then every change that holds.
+///
+/// Each iteration settles by itself and has room for one element: a slow reader misses states in between, never the last one.
+public struct SettledPaths: AsyncSequence, Sendable {
+    public typealias Element = NetworkPath
+
+    let hub: Hub
+    let duration: Duration
+    let clock: any Clock<Duration>
+
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
+
+    /// The iterator of one subscriber.
+    public struct AsyncIterator: AsyncIteratorProtocol {
+        private let raw: Subscription<NetworkPath>
+        private var stream: AsyncStream<NetworkPath>.Iterator
+        private var last: NetworkPath?
+
+        init(_ paths: SettledPaths) {
+            let hub = paths.hub
+            raw = Subscription(.bufferingNewest(1), subscribe: { hub.add($0) }, unsubscribe: { hub.remove($0) })
+            // The task must not keep the subscription, which ends with the iterator.
+            let source = raw.stream
+            let (stream, continuation) = AsyncStream.makeStream(
+                of: NetworkPath.self, bufferingPolicy: .bufferingNewest(1))
+            self.stream = stream.makeAsyncIterator()
+            let task = Task {
+                await settle(source, for: paths.duration, on: paths.clock) { continuation.yield($0) }
+                continuation.finish()
+            }
+            continuation.onTermination = { _ in task.cancel() }
         }
-        continuation.onTermination = { _ in task.cancel() }
-        return stream
+
+        public mutating func next() async -> NetworkPath? { await next(isolation: nil) }
+
+        public mutating func next(isolation actor: isolated (any Actor)?) async -> NetworkPath? {
+            while let path = await stream.next(isolation: actor) {
+                // The same rules as for other paths: nothing after `stop`, and to a slow reader a change and the change back are
+                // none.
+                if raw.isOver { return nil }
+                if path == last { continue }
+                last = path
+                return path
+            }
+            return nil
+        }
     }
 }
 
 /// One task reads the paths, at most one sleeps, and this one decides: so everything happens in an order that a test can know.
 private func settle<C: Clock>(
-    _ paths: Paths, for duration: Duration, on clock: C, show: @Sendable (NetworkPath) -> Void
+    _ paths: AsyncStream<NetworkPath>, for duration: Duration, on clock: C, show: @Sendable (NetworkPath) -> Void
 ) async where C.Duration == Duration {
     let (events, sender) = AsyncStream.makeStream(of: SettlingEvent.self)
     await withDiscardingTaskGroup { group in

@@ -7,6 +7,7 @@ final class Mailbox: Sendable {
     let bell: WakeDescriptor
     /// Why nothing that the routing kernel says arrives here.
     let deafness: NetlinkError?
+    private let noticesResumes: Bool
     private let capacity: Int
     private let state: Mutex<State>
 
@@ -18,9 +19,12 @@ final class Mailbox: Sendable {
         var isHeld = false
     }
 
-    init(capacity: Int, watching destinations: [IPAddress], deafness: NetlinkError?) throws(NetlinkError) {
+    init(
+        capacity: Int, watching destinations: [IPAddress], deafness: NetlinkError?, noticesResumes: Bool
+    ) throws(NetlinkError) {
         bell = try WakeDescriptor()
         self.deafness = deafness
+        self.noticesResumes = noticesResumes
         self.capacity = capacity
         state = Mutex(State(destinations: destinations))
     }
@@ -38,7 +42,7 @@ final class Mailbox: Sendable {
     private func post(_ notice: KernelState.Notice, _ state: inout State) {
         switch notice {
         case .resolver: return state.queue.append(.resolver)
-        case .resumed: return state.queue.append(.resumed)
+        case .resumed: if noticesResumes { state.queue.append(.resumed) }
         case .route(let prefix):
             if Self.matters(prefix, to: state.destinations) { deliver(.routing(.route), &state) }
         case .plain(let event): deliver(event, &state)

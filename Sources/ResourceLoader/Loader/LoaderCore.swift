@@ -201,15 +201,16 @@ actor LoaderCore {
         let key = DownloadKey(resource: resource.id, variant: rendition.variant, revalidated: entry?.id)
         let demand = Demand(fetch.quality, load.trigger, top: resource.quality(of: rendition.variant))
         if downloads[key] != nil {
-            downloads[key]?.demands[id] = demand
+            let isNewcomer = downloads[key]?.demands.updateValue(demand, forKey: id) == nil
+            let isTap = isNewcomer && load.trigger.isUser
             loads[id]?.joined.insert(key)
             // The advisor's word counts where the engine would wait for longer, since it has a stop-watch of its own, or heard
             // of the path a moment later: a new waiter makes it look again.
-            if case .waiting = downloads[key]?.state, downloads[key]?.hasAskedAgain == false {
+            if case .waiting = downloads[key]?.state, isTap || downloads[key]?.hasAskedAgain == false {
                 downloads[key]?.hasAskedAgain = true
-                share(key, anew: true)
+                share(key, anew: true, isTap: isTap)
             } else {
-                share(key)
+                share(key, isTap: isTap)
             }
             return
         }
@@ -238,7 +239,7 @@ actor LoaderCore {
     }
 
     /// Brings the share in the transfer in line with what those who wait want together.
-    private func share(_ key: DownloadKey, anew: Bool = false) {
+    private func share(_ key: DownloadKey, anew: Bool = false, isTap: Bool = false) {
         guard let download = downloads[key], let demand = Demand.joined(Array(download.demands.values)),
             anew || demand != download.demand
         else { return }
@@ -250,7 +251,7 @@ actor LoaderCore {
         numbers += 1
         downloads[key]?.demand = demand
         // Joined before the old share is given up, so that the transfer goes on.
-        downloads[key]?.share = engine.start(request, into: download.sink)
+        downloads[key]?.share = engine.start(request, into: download.sink, isRenewal: !isTap)
         downloads[key]?.shareNumber = numbers
         download.share.cancel()
         follow(key)
@@ -298,7 +299,7 @@ actor LoaderCore {
             if failure.status == 304, let entry = download.revalidated {
                 revalidated(key, download, entry)
             } else {
-                failed(key, download, failure.failure)
+                failed(key, download, failure)
             }
         case .cancelled: retire(key, download)
         }
@@ -313,7 +314,7 @@ actor LoaderCore {
         do throws(CacheError) {
             _ = try cache.revalidate(entry)
         } catch {
-            return failed(key, download, .storage)
+            return failed(key, download, TransferFailure(.storage))
         }
         succeeded(key, download)
     }
@@ -332,8 +333,9 @@ actor LoaderCore {
         }
     }
 
-    private func failed(_ key: DownloadKey, _ download: Download, _ failure: FailureClass) {
+    private func failed(_ key: DownloadKey, _ download: Download, _ failed: TransferFailure) {
         retire(key, download)
+        let failure = failed.failure
         let resource = download.resource
         for id in download.demands.keys { loads[id]?.failure = failure }
         switch failure {
@@ -349,7 +351,7 @@ actor LoaderCore {
         case .insecure, .unauthorized, .corrupt, .storage, .rejected:
             giveUp(key.variant, for: download.demands.keys)
         case .hostNotFound, .refused, .timeout, .interrupted, .server, .captivePortal, .offlineSuspected:
-            advisor.report(.failed(retryAfter: nil), of: resource.id)
+            advisor.report(.failed(retryAfter: failed.retryAfter), of: resource.id)
         case .offline, .cancelled: break
         }
         for id in download.demands.keys { emit(id) }

@@ -43,7 +43,6 @@ final class Attempt {
 
     private(set) var conclusion = Conclusion.none
     private(set) var head = ResponseHead()
-    private(set) var isRequestSent = false
     private(set) var isPaused = false
     /// Paused only to let the engine's thread attend to something.
     private(set) var hasYielded = false
@@ -114,6 +113,8 @@ final class Attempt {
         // kernel's window instead of libcurl's memory. Neither is true of streams that share an HTTP/2 connection.
         ccurl_set_long(easy, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1))
         ccurl_set_long(easy, CURLOPT_NOSIGNAL, 1)
+        // On a connection that was used before and turns out to be dead, libcurl sends the request again by itself.
+        if !request.isRepeatable { ccurl_set_long(easy, CURLOPT_FRESH_CONNECT, 1) }
         // Without it, giving up a transfer waits for its name to resolve.
         ccurl_set_long(easy, CURLOPT_QUICK_EXIT, 1)
         ccurl_set_long(easy, CURLOPT_BUFFERSIZE, Self.bufferSize)
@@ -122,6 +123,8 @@ final class Attempt {
         ccurl_set_long(easy, CURLOPT_DNS_CACHE_TIMEOUT, dnsCacheSeconds)
         ccurl_set_pointer(easy, CURLOPT_ERRORBUFFER, errorText)
         ccurl_set_pointer(easy, CURLOPT_PRIVATE, user)
+        // What a proxy says about a tunnel to the host is no answer of the host's.
+        ccurl_set_long(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         ccurl_set_data_function(easy, CURLOPT_HEADERFUNCTION, headerArrived)
         ccurl_set_pointer(easy, CURLOPT_HEADERDATA, user)
         ccurl_set_data_function(easy, CURLOPT_WRITEFUNCTION, bodyArrived)
@@ -157,7 +160,6 @@ final class Attempt {
     }
 
     fileprivate func requestIsReady() {
-        isRequestSent = true
         lastActivity = observer.now()
         observer.attemptConnected(self)
     }
@@ -318,6 +320,10 @@ final class Attempt {
 
     /// What libcurl's result says about the transport; `nil` when the transport did its work.
     func transportError(_ code: CURLcode) -> FailureEvidence.Transport? {
+        if let tunnelRefusal {
+            // From 500 on, the proxy did not get through to the host; others refuse the request itself.
+            return tunnelRefusal >= 500 ? .noConnection : nil
+        }
         switch code {
         case CURLE_OK, CURLE_BAD_CONTENT_ENCODING, CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY: return nil
         case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: return .nameNotFound
@@ -341,8 +347,15 @@ final class Attempt {
         switch code {
         case CURLE_BAD_CONTENT_ENCODING: .undecodableBody
         case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY: .unusableAnswer
-        default: nil
+        default: tunnelRefusal == nil ? nil : .unusableAnswer
         }
+    }
+
+    /// The status with which a proxy refused a tunnel to the host.
+    private var tunnelRefusal: Int? {
+        var status = 0
+        if let easy { ccurl_get_long(easy, CURLINFO_HTTP_CONNECTCODE, &status) }
+        return status >= 300 ? status : nil
     }
 
     private var systemError: Int {

@@ -1,4 +1,5 @@
 import CCurl
+import DownloadPolicy
 
 /// The engine's thread: all state that changes lives here, and only this thread touches it. Callers' code never runs on it.
 final class EngineCore: AttemptObserver {
@@ -24,7 +25,10 @@ final class EngineCore: AttemptObserver {
     private var preferences: TransferPreferences
     private var ramp: OutageRamp
     private var suspicion = OutageSuspicion()
-    private var upgradeDelay = UpgradeDelay()
+    private var stability = PathStability()
+    private var hasHeardOfPath = false
+    /// The last costly path, until a free one has held for long enough. Outages do not end it.
+    private var costInForce: TransferPath?
     private var budgets: [String: RetryBudget] = [:]
     /// Until when a resource is known to be missing.
     private var missing: [RequestIdentity: Duration] = [:]
@@ -125,6 +129,7 @@ final class EngineCore: AttemptObserver {
             byWaiter[waiter.id] = id
             timers.cancel(.linger(id))
             flight.join(waiter)
+            if waiter.isTap { flight.hasTriedOffline = false }
             return regate(flight)
         }
         if let until = missing[request.identity], request.priority < .user {
@@ -162,7 +167,8 @@ final class EngineCore: AttemptObserver {
             let left = flight.waiters.removeValue(forKey: waiter)
         else { return }
         count { $0.cancelled += 1 }
-        if flight.waiters.isEmpty { react(flight, to: .abandoned, isRerouted: false) }
+        // What the others want together may be less: who accepted the cost may be the one who left.
+        react(flight, to: flight.waiters.isEmpty ? .abandoned : .allowanceChanged, isRerouted: false)
         Self.refuse(left, .cancelled)
     }
 
@@ -246,7 +252,6 @@ final class EngineCore: AttemptObserver {
         guard !flight.waiters.isEmpty else { return }
         // The lane's end puts it back in line.
         guard endingLanes[flight.request.identity] == nil else { return }
-        if !path.isOnline { flight.hasTriedOffline = true }
         move(flight, to: .preparing)
         let together = out.count
         count { $0.mostAtOnce = max($0.mostAtOnce, together) }
@@ -263,6 +268,12 @@ final class EngineCore: AttemptObserver {
             flight.part = canResume ? part : nil
             flight.position = flight.part?.offset ?? 0
             flight.total = flight.part?.total
+            // Only now is it certain how much is missing, and with it what the attempt would cost.
+            if let condition = obstacle(to: flight) {
+                flight.lane.send(.pause)
+                return wait(flight, for: condition)
+            }
+            if !path.isOnline { flight.hasTriedOffline = true }
             flight.startedAt = clock.now()
             count { $0.attempts += 1 }
             if let overall = flight.request.timeouts.overall {
@@ -310,6 +321,7 @@ final class EngineCore: AttemptObserver {
     }
 
     func attemptConnected(_ attempt: Attempt) {
+        flights[attempt.flight]?.isSent = true
         timers.cancel(.connect(attempt.flight))
         timers.schedule(.stall(attempt.flight), at: clock.now() + attempt.request.timeouts.stall)
     }
@@ -348,7 +360,7 @@ final class EngineCore: AttemptObserver {
     /// Ends the attempt that runs, if one does: closes its connection, keeps its bytes.
     private func abort(_ flight: Flight) {
         let hadConnection = flight.attempt != nil
-        flight.attempt?.bodyEnded()
+        endBody(flight)
         release(flight)
         if let pathToldAt, hadConnection {
             let took = clock.now() - pathToldAt
@@ -358,6 +370,18 @@ final class EngineCore: AttemptObserver {
             }
         }
         flight.lane.send(.pause)
+    }
+
+    /// No more bytes come in this attempt; those that a next one cannot go on from count for nothing.
+    private func endBody(_ flight: Flight) {
+        guard let attempt = flight.attempt else { return }
+        attempt.bodyEnded()
+        if attempt.conclusion == .body { flight.position = attempt.isResumable ? attempt.position : 0 }
+    }
+
+    private func discard(_ flight: Flight) {
+        flight.lane.send(.discard)
+        flight.position = 0
     }
 
     private func release(_ flight: Flight) {
@@ -387,8 +411,9 @@ final class EngineCore: AttemptObserver {
 
     private func attemptEnded(_ flight: Flight, _ code: CURLcode) {
         guard let attempt = flight.attempt else { return }
-        attempt.bodyEnded()
+        endBody(flight)
         let transport = attempt.transportError(code)
+        let verdict = attempt.verdict(code)
         let detail = attempt.errorDescription
         var evidence = FailureEvidence(
             status: attempt.head.status > 0 ? attempt.head.status : nil, isHTML: attempt.head.isHTML,
@@ -403,19 +428,17 @@ final class EngineCore: AttemptObserver {
         case .unfit(let verdict): evidence.verdict = verdict
         case .none:
             evidence.transport = transport ?? (code == CURLE_OK ? .connectionLost : nil)
-            evidence.verdict = attempt.verdict(code)
+            evidence.verdict = verdict
         case .body:
             evidence.transport = transport
-            evidence.verdict = attempt.verdict(code)
+            evidence.verdict = verdict
             evidence.receivedBytes = attempt.position
             evidence.expectedBytes = attempt.total
         }
-        if attempt.conclusion == .body {
-            flight.position = attempt.isResumable ? attempt.position : 0
-            if evidence.transport == nil, evidence.verdict == nil, attempt.position == attempt.total ?? attempt.position
-            {
-                return complete(flight, attempt, length: attempt.total)
-            }
+        if attempt.conclusion == .body, evidence.transport == nil, evidence.verdict == nil,
+            attempt.position == attempt.total ?? attempt.position
+        {
+            return complete(flight, attempt, length: attempt.total)
         }
         attemptFailed(flight, evidence, detail, of: attempt)
     }
@@ -438,13 +461,13 @@ final class EngineCore: AttemptObserver {
     }
 
     private func startOver(_ flight: Flight, _ attempt: Attempt) {
-        guard flight.ledger.startsOver() else {
+        guard flight.mayBeSent, flight.ledger.startsOver() else {
             return attemptFailed(
                 flight,
                 FailureEvidence(verdict: .unusableRange, status: attempt.head.status, isPathOnline: path.isOnline),
                 "the server answers ranges wrongly", of: attempt)
         }
-        flight.lane.send(.discard)
+        discard(flight)
         enqueue(flight, isFirst: true)
     }
 
@@ -468,10 +491,7 @@ final class EngineCore: AttemptObserver {
         case .unfit(let verdict): evidence.verdict = verdict
         case .isHTML: (evidence.isHTML, evidence.status) = (true, 200)
         }
-        if evidence.verdict != .notStored {
-            flight.lane.send(.discard)
-            flight.position = 0
-        }
+        if evidence.verdict != .notStored { discard(flight) }
         attemptFailed(flight, evidence, failure.description, of: nil)
     }
 
@@ -491,19 +511,20 @@ final class EngineCore: AttemptObserver {
             report(TransferOutcome(host: host, status: evidence.status, failure: failure, path: path, time: now))
         }
         switch failure {
-        case .tooLarge, .corrupt, .missing: flight.lane.send(.discard)
+        case .tooLarge, .corrupt, .missing: discard(flight)
         default: flight.lane.send(.pause)
         }
         // Nobody waits: the second of grace is over with the attempt.
         guard !flight.waiters.isEmpty else { return end(flight, .cancelled) }
-        let floor = attempt?.head["retry-after"].flatMap { RetryAfter.delay($0, now: clock.secondsSince1970()) }
+        let wish = failure == .server ? attempt?.head["retry-after"] : nil
+        let floor = wish.flatMap { RetryAfter.delay($0, now: clock.secondsSince1970()) }
         var budget = budgets[host] ?? RetryBudget(at: now)
         let decision = flight.ledger.decide(
-            failure, position: flight.position, floor: failure == .server ? floor ?? .zero : .zero, chance: chance(),
-            mayRepeat: flight.request.isRepeatable || !(attempt?.isRequestSent ?? true), budget: &budget, at: now)
+            failure, position: flight.position, floor: floor ?? .zero, chance: chance(),
+            mayRepeat: flight.mayBeSent, budget: &budget, at: now)
         budgets[host] = budget
         switch decision {
-        case .giveUp: fail(flight, failure, status: evidence.status, detail)
+        case .giveUp: fail(flight, failure, status: evidence.status, detail, retryAfter: floor)
         case .whenOnline: wait(flight, for: .online)
         case .startOver: enqueue(flight, isFirst: true)
         case .retry(let delay):
@@ -522,13 +543,19 @@ final class EngineCore: AttemptObserver {
         flight.publish(.backingOff(until: until, after: failure))
     }
 
-    private func fail(_ flight: Flight, _ failure: FailureClass, status: Int?, _ detail: String) {
+    private func fail(
+        _ flight: Flight, _ failure: FailureClass, status: Int?, _ detail: String, retryAfter: Duration? = nil
+    ) {
         if let remembered = failure.remembered {
             let now = clock.now()
             missing = missing.filter { $0.value > now }
             missing[flight.request.identity] = now + remembered
         }
-        end(flight, .failed(TransferFailure(failure, status: status, detail: detail, attempts: flight.attempts)))
+        end(
+            flight,
+            .failed(
+                TransferFailure(
+                    failure, status: status, detail: detail, attempts: flight.attempts, retryAfter: retryAfter)))
     }
 
     private func finish(_ flight: Flight, _ body: DeliveredBody) {
@@ -568,7 +595,9 @@ final class EngineCore: AttemptObserver {
             fail(flight, path.isOnline ? .timeout : .offline, status: nil, "the transfer took too long in all")
         case .wake(let id): flights[id].map { enqueue($0) }
         case .linger(let id): flights[id].map { end($0, .cancelled) }
-        case .stable: react(to: .unmeteredIsStable, isRerouted: false)
+        case .stable:
+            costInForce = nil
+            react(to: .unmeteredIsStable, isRerouted: false)
         }
     }
 
@@ -584,8 +613,7 @@ final class EngineCore: AttemptObserver {
 
     private func timedOut(_ flight: Flight, _ detail: String) {
         guard let attempt = flight.attempt else { return }
-        attempt.bodyEnded()
-        if attempt.conclusion == .body { flight.position = attempt.isResumable ? attempt.position : 0 }
+        endBody(flight)
         release(flight)
         let status = attempt.head.status > 0 ? attempt.head.status : nil
         attemptFailed(
@@ -598,17 +626,25 @@ final class EngineCore: AttemptObserver {
     private func pathChanged(to new: TransferPath, toldAt: Duration) {
         let old = path
         path = new
+        // Until the engine is told of one, the path was only assumed.
+        let isChange = hasHeardOfPath
+        hasHeardOfPath = true
         guard let event = NetworkEvent(from: old, to: new) else { return }
         let now = clock.now()
         let isRerouted = old.route != new.route
-        if event == .wentOffline { ramp.outage() }
-        if event != .rerouted { upgradeDelay.changed(at: now) }
+        if event == .wentOffline {
+            ramp.outage()
+            for flight in flights.values { flight.hasTriedOffline = false }
+        }
+        if new.isOnline, new.isCostly { costInForce = new }
         pathToldAt = toldAt
         react(to: event, isRerouted: isRerouted)
         pathToldAt = nil
         if isRerouted { leaveOldRoute(now) }
+        guard event != .rerouted || old.link != new.link else { return }
+        let hold = isChange ? stability.changed(at: now) : PathStability.stability
         if new.isOnline, !new.isCostly {
-            if event != .rerouted { timers.schedule(.stable, at: now + upgradeDelay.delay) }
+            timers.schedule(.stable, at: now + hold)
         } else {
             timers.cancel(.stable)
         }
@@ -677,9 +713,18 @@ final class EngineCore: AttemptObserver {
             }
         let remaining = flight.total.map { $0 - flight.position }
         let isAccepted = flight.isCostAccepted
+        let costs = costs(to: flight, at: event)
         return ReactionInput(
-            event: event, kind: flight.kind, activity: activity, isCostly: path.isCostly, isRerouted: isRerouted,
-            alwaysOriginal: isAccepted || preferences.wantsOriginals(on: path),
+            event: event, kind: flight.kind, activity: activity, mayBeSent: flight.mayBeSent,
+            isCostly: costs.isOnline && costs.isCostly,
+            isRerouted: isRerouted, alwaysOriginal: isAccepted || preferences.wantsOriginals(on: costs),
             budgetAllows: isAccepted || preferences.budgetAllows(remaining), remaining: remaining, total: flight.total)
+    }
+
+    /// The path by whose costs a transfer goes. On the return from an outage, a free path has not held yet, and a costly one before
+    /// the outage still counts; but what a tap asks for never waits for a path to hold.
+    private func costs(to flight: Flight, at event: NetworkEvent) -> TransferPath {
+        guard event == .cameOnline, !path.isCostly, flight.priority < .user, let costInForce else { return path }
+        return costInForce
     }
 }

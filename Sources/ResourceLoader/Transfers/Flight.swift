@@ -25,6 +25,8 @@ final class Flight {
     /// The head of the answer whose body the sink checks.
     var head = ResponseHead()
     var attempts = 0
+    /// Whether the server may have got the request.
+    var isSent = false
     /// What the next attempt builds on.
     var part: PartialBody?
     /// The bytes at hand that a next attempt can build on, and the length of the body.
@@ -37,7 +39,7 @@ final class Flight {
     var startedAt: Duration?
     /// No attempt before this, by a server's word.
     var notBefore: Duration?
-    /// The one attempt that a person's tap may make while the path is offline has been made.
+    /// The one attempt that a person's tap may make while the path is offline has been made, in this outage and since the last tap.
     var hasTriedOffline = false
     private var state = TransferState.queued
     private var published: Int64 = -1
@@ -60,6 +62,9 @@ final class Flight {
     }
 
     var isCostAccepted: Bool { waiters.values.contains { $0.request.isCostAccepted } }
+
+    /// Whether the request may be sent, be it again.
+    var mayBeSent: Bool { request.isRepeatable || !isSent }
 
     var holdsSlot: Bool { phase == .preparing || phase == .running }
 

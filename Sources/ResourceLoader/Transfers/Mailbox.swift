@@ -5,7 +5,12 @@ import Synchronization
 struct Waiter: Sendable {
     let id: UInt64
     let request: TransferRequest
+    /// Whether it takes the place of one that waits already, so that nobody has asked anew.
+    let isRenewal: Bool
     let states: AsyncStream<TransferState>.Continuation
+
+    /// Whether a person asked just now.
+    var isTap: Bool { request.priority == .user && !isRenewal }
 }
 
 /// What the engine's thread is told.

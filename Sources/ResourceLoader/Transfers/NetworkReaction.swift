@@ -76,7 +76,9 @@ package struct ReactionInput: Sendable, Hashable {
     package var event: NetworkEvent
     package var kind: TransferKind
     package var activity: Activity
-    /// Whether the path is costly now.
+    /// Whether stopping leaves a way to go on. False for a request that must not be sent twice, once it is sent: it runs on.
+    package var mayBeSent: Bool
+    /// Whether the path is costly now, or counts as such because a costly one did before an outage.
     package var isCostly: Bool
     /// Whether gateway or source changed with the event.
     package var isRerouted: Bool
@@ -87,13 +89,14 @@ package struct ReactionInput: Sendable, Hashable {
     package var total: Int64?
 
     package init(
-        event: NetworkEvent, kind: TransferKind, activity: Activity = .running, isCostly: Bool = false,
-        isRerouted: Bool = false, alwaysOriginal: Bool = false, budgetAllows: Bool = true, remaining: Int64? = nil,
-        total: Int64? = nil
+        event: NetworkEvent, kind: TransferKind, activity: Activity = .running, mayBeSent: Bool = true,
+        isCostly: Bool = false, isRerouted: Bool = false, alwaysOriginal: Bool = false, budgetAllows: Bool = true,
+        remaining: Int64? = nil, total: Int64? = nil
     ) {
         self.event = event
         self.kind = kind
         self.activity = activity
+        self.mayBeSent = mayBeSent
         self.isCostly = isCostly
         self.isRerouted = isRerouted
         self.alwaysOriginal = alwaysOriginal
@@ -121,6 +124,7 @@ package struct ReactionInput: Sendable, Hashable {
     package var reaction: NetworkReaction {
         switch event {
         case .abandoned: return .linger
+        case _ where !mayBeSent: return .proceed
         case .wentOffline: return .wait(.online)
         case .unmeteredIsStable: return activity == .waitingForUnmetered ? .resume : .proceed
         case .cameOnline:

@@ -46,24 +46,3 @@ package struct OutageSuspicion: Sendable, Hashable {
     /// A host answered: whatever failed before, the way is open.
     package mutating func succeeded() { failures.removeAll() }
 }
-
-/// How long a path without cost must hold before paused originals resume: 3 s, and 5 s doubling to 60 s while it flaps.
-package struct UpgradeDelay: Sendable, Hashable {
-    private static let window: Duration = .seconds(30)
-    private var changes: [Duration] = []
-    private var penalty: Duration = .zero
-
-    package init() {}
-
-    /// Notes a change of the path's cost or presence.
-    package mutating func changed(at now: Duration) {
-        changes = changes.filter { now - $0 <= Self.window } + [now]
-        if changes.count >= 3 {
-            penalty = penalty == .zero ? .seconds(5) : min(penalty * 2, .seconds(60))
-        } else {
-            penalty = .zero
-        }
-    }
-
-    package var delay: Duration { max(.seconds(3), penalty) }
-}

@@ -43,8 +43,8 @@ package struct RetryLedger: Sendable, Hashable {
             failures = 0
             namesNotFound = 0
         }
-        if failure == .offline { return .whenOnline }
         guard mayRepeat else { return .giveUp }
+        if failure == .offline { return .whenOnline }
         if hasFreeAttempt, failure.isTransport {
             hasFreeAttempt = false
             return .retry(after: .zero)

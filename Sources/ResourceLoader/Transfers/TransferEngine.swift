@@ -65,9 +65,15 @@ public final class TransferEngine: Sendable {
 
     /// Begins a transfer, or joins the one under way for an equal request; the sink of the first is then used and this one is not.
     public func start(_ request: TransferRequest, into sink: any TransferSink) -> Transfer {
+        start(request, into: sink, isRenewal: false)
+    }
+
+    /// - Parameter isRenewal: whether it takes the place of a share in the same transfer, which is given up after it: then it is no
+    ///   new tap, which might make another attempt while the path is offline.
+    func start(_ request: TransferRequest, into sink: any TransferSink, isRenewal: Bool) -> Transfer {
         let (states, continuation) = AsyncStream.makeStream(
             of: TransferState.self, bufferingPolicy: .bufferingNewest(64))
-        let waiter = Waiter(id: mailbox.makeID(), request: request, states: continuation)
+        let waiter = Waiter(id: mailbox.makeID(), request: request, isRenewal: isRenewal, states: continuation)
         continuation.onTermination = { [mailbox] reason in
             if case .cancelled = reason { mailbox.post(.leave(waiter.id)) }
         }

@@ -53,13 +53,19 @@ public struct TransferFailure: Error, Sendable, Hashable, CustomStringConvertibl
     public let detail: String
     /// How many attempts were made.
     public let attempts: Int
+    /// How long the server asked to be left alone, counted from this failure; at most two minutes. `nil` when it did not ask.
+    public let retryAfter: Duration?
 
     /// A failure of that class.
-    public init(_ failure: FailureClass, status: Int? = nil, detail: String = "", attempts: Int = 0) {
+    public init(
+        _ failure: FailureClass, status: Int? = nil, detail: String = "", attempts: Int = 0,
+        retryAfter: Duration? = nil
+    ) {
         self.failure = failure
         self.status = status
         self.detail = detail
         self.attempts = attempts
+        self.retryAfter = retryAfter
     }
 
     public var description: String {

@@ -120,6 +120,22 @@ struct SubscriberTests {
         #expect(kernel.openConversations == 0)
     }
 
+    /// Nobody rings for what is left over from the reader before: the network is quiet, so the next reader has to look by itself.
+    @Test func aRestartByAListenerOnTheReaderThreadEndsTheOthersThere() async throws {
+        let monitor = kernel.makeMonitor()
+        try monitor.start()
+        let heard = Counter()
+        let other = Task(executorPreference: monitor.readerExecutor) { for await _ in monitor { heard.increment() } }
+        while heard.count == 0 { await Task.yield() }
+        try await Task(executorPreference: monitor.readerExecutor) {
+            monitor.stop()
+            try monitor.start()
+        }.value
+        await other.value
+        #expect(heard.count == 1)
+        monitor.stop()
+    }
+
     @Test func runEndsWithItsTaskAndWithStop() async throws {
         let monitor = kernel.makeMonitor()
         let cancelled = Task { try await monitor.run() }

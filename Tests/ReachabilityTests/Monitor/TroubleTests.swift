@@ -34,6 +34,25 @@ struct TroubleTests {
         #expect(kernel.openConversations == 0)
     }
 
+    /// gVisor refuses timers that a change of the clock cancels (EINVAL).
+    @Test func whereASuspendCannotBeNoticedItStillStarts() async throws {
+        let kernel = try online()
+        kernel.fail(.watchSuspend, with: EINVAL)
+        var watcher = try Watcher(kernel.makeMonitor())
+        try await watcher.expect(.wifi)
+        try kernel.suspend { try kernel.disconnect("wlan0") }
+        #expect(try await watcher.monitor.refresh().status == .offline)
+        #expect(watcher.monitor.statistics.resumes == 0)
+    }
+
+    @Test func whereThereIsNoRoomToWatchForASuspendTheStartFails() throws {
+        let kernel = try online()
+        kernel.fail(.watchSuspend, with: EMFILE)
+        let error = #expect(throws: NetlinkError.self) { try kernel.makeMonitor().start() }
+        #expect(error?.operation == .watchSuspend)
+        #expect(kernel.openConversations == 0)
+    }
+
     /// The routing tables are asked as of now, and the message about the link that took over has not been read yet.
     @Test func aLinkThatTakesOverBeforeItIsHeardOfIsNotOffline() async throws {
         let kernel = try online()
@@ -74,6 +93,23 @@ struct TroubleTests {
         #expect(offline.updates == path.updates)
         try kernel.connect("wlan0", address: "10.1.0.2/24", gateway: "10.1.0.1")
         try await watcher.expect(.wifi)
+    }
+
+    @Test func whereADoorbellCannotBeWaitedAtItPollsAndSaysSo() async throws {
+        let kernel = try online()
+        var configuration = ReachabilityMonitor.Configuration()
+        configuration.pollInterval = .milliseconds(5)
+        // No descriptor at all: EBADF.
+        let feed = CountingFeed(feed: kernel, extraDoorbell: -1)
+        var watcher = try Watcher(ReachabilityMonitor(configuration: configuration, feed: feed))
+        try await watcher.expect(
+            "polling",
+            where: { path in
+                if case .polling(let error) = path.updates { error.operation == .watchDescriptor } else { false }
+            })
+        // The others ring all the same.
+        try kernel.removeRoute(SimulatedKernel.Route("default"))
+        try await watcher.expect(.offline)
     }
 
     @Test func aConversationThatBreaksOffIsTakenUpAgain() async throws {

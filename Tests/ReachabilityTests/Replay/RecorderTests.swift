@@ -60,7 +60,7 @@ struct RecorderTests {
         /// Plays what comes until the replayed kernel leads to such a path.
         func expect(_ isExpected: (NetworkPath) -> Bool) throws {
             while !isExpected(replayed.path) {
-                poller?.watch(recorder.descriptors)
+                try poller?.watch(recorder.descriptors)
                 if poller?.wait(for: .seconds(10)) != false { throw NothingCame(last: replayed.path) }
                 for descriptor in poller?.ringing ?? [] {
                     for datagram in try recorder.drain(descriptor) {

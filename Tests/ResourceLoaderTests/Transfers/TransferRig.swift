@@ -130,6 +130,10 @@ extension TransferState {
         if case .running = self { true } else { false }
     }
 
+    var isWaiting: Bool {
+        if case .waiting = self { true } else { false }
+    }
+
     /// The state without its numbers.
     var name: String {
         switch self {

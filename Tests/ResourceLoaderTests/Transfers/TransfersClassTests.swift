@@ -211,6 +211,7 @@ struct TransfersRetryTests {
     @Test func isNotMadeForWhatMustNotBeSentTwice() {
         var ledger = RetryLedger()
         #expect(decide(&ledger, .interrupted, mayRepeat: false) == .giveUp)
+        #expect(decide(&ledger, .offline, mayRepeat: false) == .giveUp)
     }
 
     @Test func budgetOfAHostRunsOutAndRefills() {

@@ -518,6 +518,19 @@ struct TransfersFaultTests {
         await rig.engine.shutDown()
     }
 
+    @Test func asksForTimeToTheEndLetsTheCallerKnow() async throws {
+        for (status, header, expected) in [
+            ("503 Busy", "Retry-After: 7", Duration.seconds(7)), ("429 Slow Down", "X: y", nil),
+            ("404 Not Found", "Retry-After: 7", nil),
+        ] {
+            guard case .failed(let failure) = try await run({ $0.answer(status, [header]) }).end else {
+                Issue.record("no failure after \(status)")
+                continue
+            }
+            #expect(failure.retryAfter == expected)
+        }
+    }
+
     @Test func lacksAResourceIsNotAskedForItAgainForFiveMinutes() async throws {
         let server = try FaultServer { $0.answer("404 Not Found") }
         defer { server.stop() }

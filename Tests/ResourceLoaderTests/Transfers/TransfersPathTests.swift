@@ -11,6 +11,7 @@ struct TransfersPathTests {
     private static let wifi = TransferPath(isOnline: true, link: .wifi, route: "wifi")
     private static let otherWifi = TransferPath(isOnline: true, link: .wifi, route: "other")
     private static let cellular = TransferPath(isOnline: true, link: .wwan, isExpensive: true, route: "wifi")
+    private static let otherCellular = TransferPath(isOnline: true, link: .wwan, isExpensive: true, route: "cellular")
     private static let offline = TransferPath(isOnline: false, route: "wifi")
 
     /// Follows a transfer's states and lets tests wait for one.
@@ -105,6 +106,57 @@ struct TransfersPathTests {
         }
     }
 
+    @Test func pausesHoweverLittleIsMissingWhereAllOfItWouldBeFetchedAgain() async throws {
+        let gate = Gate()
+        let server = try FaultServer { exchange in
+            exchange.send("HTTP/1.1 200 OK\r\nETag: W/\"weak\"\r\nContent-Length: 1000000\r\n\r\n")
+            exchange.send(Self.body.prefix(920_000))
+            gate.wait()
+        }
+        defer {
+            gate.open()
+            server.stop()
+        }
+        let rig = try TransferRig(path: Self.wifi)
+        let watch = Watch(rig.start(try .get(server.url())))
+        await watch.received(905_000)
+        rig.engine.update(path: Self.otherCellular)
+        #expect(await watch.next { $0.isTerminal || $0.name.hasPrefix("waiting") }?.name == "waiting(unmetered)")
+        #expect(server.requests.count == 1)
+        await rig.engine.shutDown()
+    }
+
+    @Test func sendsNothingOnACostlyPathOnceTheSinkHasLostThePart() async throws {
+        let held = try holding(920_000)
+        defer { held.stop() }
+        let rig = try TransferRig(path: Self.wifi)
+        let watch = Watch(rig.engine.start(try .get(held.server.url()), into: ForgettingSink()))
+        await watch.received(905_000)
+        rig.engine.update(path: Self.otherCellular)
+        #expect(await watch.next { $0.isTerminal || $0.name.hasPrefix("waiting") }?.name == "waiting(unmetered)")
+        #expect(rig.engine.statistics.attempts == 1)
+        held.release()
+        rig.engine.update(preferences: TransferPreferences(alwaysOriginal: true))
+        #expect(await watch.end()?.result?.resumed == 0)
+        await rig.engine.shutDown()
+    }
+
+    @Test func pausesAgainWhenTheOneWhoAcceptedTheCostLeaves() async throws {
+        let held = try holding(300_000)
+        defer { held.stop() }
+        let rig = try TransferRig(path: Self.cellular)
+        let watch = Watch(rig.start(try .get(held.server.url())))
+        #expect(await watch.wait(for: "waiting(unmetered)") != nil)
+        let accepting = try TransferRequest(
+            url: held.server.url(), kind: .original, priority: .user, isCostAccepted: true)
+        let tap = rig.start(accepting)
+        await watch.received(200_000)
+        tap.cancel()
+        #expect(await watch.next { $0.isTerminal || $0.name.hasPrefix("waiting") }?.name == "waiting(unmetered)")
+        #expect(held.server.requests.count == 1)
+        await rig.engine.shutDown()
+    }
+
     @Test func doesNotStartAnOriginalOnACostlyPathUntilThePreferenceSaysSo() async throws {
         let held = try HeldServer(Self.body)
         held.release()
@@ -193,6 +245,89 @@ struct TransfersPathTests {
         rig.engine.update(path: Self.otherWifi)
         let next = await watch.next { $0.isTerminal || $0.name == "backingOff(interrupted)" }
         #expect(next?.name == (kind == .original ? "finished" : "backingOff(interrupted)"))
+        await rig.engine.shutDown()
+    }
+
+    @Test func waitsForAFreePathToBeStableThroughAnOutage() async throws {
+        let held = try holding(300_000)
+        defer { held.stop() }
+        let rig = try TransferRig(path: Self.wifi, slots: 1)
+        let watch = Watch(rig.start(try .get(held.server.url())))
+        await watch.received(200_000)
+        // Coming home: the one network is gone before the other is there.
+        for (path, condition) in [
+            (Self.cellular, "unmetered"), (Self.offline, "online"), (Self.wifi, "unmetered"),
+            (Self.offline, "online"), (Self.wifi, "unmetered"),
+        ] {
+            rig.engine.update(path: path)
+            let next = await watch.next { !$0.isWaiting || $0.name == "waiting(\(condition))" }
+            #expect(next?.name == "waiting(\(condition))")
+        }
+        held.release()
+        // Four changes in 30 s, since the first path that is told of is none: it flaps, and has to hold for 10 s.
+        rig.clock.advance(by: .seconds(10) - .milliseconds(1))
+        #expect(await rig.run(try .get(held.server.url("/small"), kind: .thumbnail)).result != nil)
+        rig.clock.advance(by: .milliseconds(1))
+        #expect(await watch.end()?.result?.resumed ?? 0 >= 200_000)
+        #expect(held.server.requests.map(\.target) == ["/body", "/small", "/body"])
+        await rig.engine.shutDown()
+    }
+
+    @Test func comesBackAtOnceOntoAFreePathWhereItsCostWasAcceptedOrItIsSmallOrTapped() async throws {
+        let server = try FaultServer { serve(Self.body, $0) }
+        defer { server.stop() }
+        let rig = try TransferRig(path: Self.wifi)
+        rig.engine.update(path: Self.cellular)
+        rig.engine.update(path: Self.offline)
+        let port = try FaultServer.closedPort()
+        let requests = [
+            try TransferRequest(url: server.url("/accepted"), kind: .original, isCostAccepted: true),
+            try .get(server.url("/small"), kind: .thumbnail),
+        ]
+        let watches = requests.map { Watch(rig.start($0)) }
+        for watch in watches { #expect(await watch.wait(for: "waiting(online)") != nil) }
+        let tap = Watch(rig.start(try .get("http://127.0.0.1:\(port)/", priority: .user)))
+        #expect(await tap.wait(for: "waiting(online)") != nil)
+        rig.engine.update(path: Self.wifi)
+        for watch in watches { #expect(await watch.end()?.result != nil) }
+        #expect(await tap.end()?.failure == .refused)
+        for watch in watches + [tap] { #expect(!watch.names.contains("waiting(unmetered)")) }
+        await rig.engine.shutDown()
+    }
+
+    @Test func isTriedOnceForEachTapWhileThePathIsOffline() async throws {
+        let rig = try TransferRig(path: Self.offline)
+        let url = "http://127.0.0.1:\(try FaultServer.closedPort())/"
+        var watches: [Watch] = []
+        for taps in 1...3 {
+            let tap = Watch(rig.start(try .get(url, priority: .user)))
+            #expect(await tap.wait(for: "running") != nil)
+            #expect(await tap.wait(for: "waiting(online)") != nil)
+            // Others who join are no tap.
+            let other = Watch(rig.start(try .get(url)))
+            #expect(await other.wait(for: "waiting(online)") != nil)
+            #expect(rig.engine.statistics.attempts == taps)
+            watches += [tap, other]
+        }
+        await rig.engine.shutDown()
+    }
+
+    @Test func isTriedOnceInEachOutageForATapThatStillWaits() async throws {
+        let held = try HeldServer(Self.body)
+        defer { held.stop() }
+        let rig = try TransferRig(path: Self.wifi)
+        let tap = Watch(rig.start(try .get(held.server.url(), priority: .user)))
+        #expect(await tap.wait(for: "running") != nil)
+        var others: [Watch] = []
+        for attempts in 2...3 {
+            rig.engine.update(path: Self.offline)
+            #expect(await tap.wait(for: "waiting(online)") != nil)
+            // Whoever joins makes the engine look again.
+            others.append(Watch(rig.start(try .get(held.server.url()))))
+            #expect(await tap.wait(for: "running") != nil)
+            #expect(rig.engine.statistics.attempts == attempts)
+            rig.engine.update(path: Self.wifi)
+        }
         await rig.engine.shutDown()
     }
 
@@ -387,4 +522,17 @@ struct TransfersPathTests {
         #expect(await probing.end()?.failure == .refused)
         await rig.engine.shutDown()
     }
+}
+
+/// Counts what it is given and never has any of it left.
+private actor ForgettingSink: TransferSink {
+    private var length: Int64 = 0
+
+    func stored() -> PartialBody? { nil }
+    func begin(_ part: PartialBody) { length = 0 }
+    func write(_ bytes: [UInt8]) { length += Int64(bytes.count) }
+    func pause() {}
+    func discard() {}
+    func complete(_ checks: BodyChecks, head: ResponseHead) -> DeliveredBody { .committed(length: length) }
+    func makeRoom(for bytes: Int64?) -> Bool { false }
 }

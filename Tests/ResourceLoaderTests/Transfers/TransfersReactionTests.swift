@@ -119,6 +119,16 @@ struct TransfersReactionTests {
         #expect(reaction(.abandoned, kind) == .linger)
     }
 
+    @Test(arguments: NetworkEvent.allCases) func letsRunOnWhatMustNotBeSentTwice(_ event: NetworkEvent) {
+        for isCostly in [true, false] {
+            for isRerouted in [true, false] {
+                let input = ReactionInput(
+                    event: event, kind: .prefetch, mayBeSent: false, isCostly: isCostly, isRerouted: isRerouted)
+                #expect(input.reaction == (event == .abandoned ? .linger : .proceed))
+            }
+        }
+    }
+
     @Test func neverSpendsMoreBecauseAFactGotWorse() {
         // Over the whole input space: costlier, over budget, or not wanted never turns a pause into going on.
         let goesOn: Set<NetworkReaction> = [
@@ -213,21 +223,5 @@ struct TransfersOutageTests {
         #expect(!suspicion.othersFail(than: "b", at: .seconds(12)))
         suspicion.succeeded()
         #expect(!suspicion.othersFail(than: "b", at: .seconds(2)))
-    }
-
-    @Test func upgradesWaitLongerWhileThePathFlaps() {
-        var delay = UpgradeDelay()
-        delay.changed(at: .seconds(0))
-        #expect(delay.delay == .seconds(3))
-        delay.changed(at: .seconds(5))
-        #expect(delay.delay == .seconds(3))
-        delay.changed(at: .seconds(10))
-        #expect(delay.delay == .seconds(5))
-        delay.changed(at: .seconds(15))
-        #expect(delay.delay == .seconds(10))
-        for second in 16..<26 { delay.changed(at: .seconds(second)) }
-        #expect(delay.delay == .seconds(60))
-        delay.changed(at: .seconds(200))
-        #expect(delay.delay == .seconds(3))
     }
 }
