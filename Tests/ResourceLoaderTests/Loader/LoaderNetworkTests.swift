@@ -162,6 +162,8 @@ struct LoaderNetworkTests {
         try rig.cellular()
         var arrivals = rig.server.server.arrivals.makeAsyncIterator()
         _ = await arrivals.next()
+        try await until { rig.loader.transfers.flights == 2 }
+        try await rig.hearTheTransfers()
         #expect(rig.loader.transfers.mostAtOnce == 1)
         rig.server.letGo()
         rig.server.letGo()
