@@ -237,6 +237,11 @@ struct Displays: ~Copyable {
         throw CancellationError()
     }
 
+    /// Waits for the end of the displays.
+    mutating func end() async {
+        while let display = await iterator.next(isolation: #isolation) { seen.append(display) }
+    }
+
     /// The next display of a whole rendition, with nothing under way.
     @discardableResult
     mutating func expect(
