@@ -54,6 +54,7 @@ actor LoaderCore {
     private var numbers = 0
     private var wasCharged = false
     private var lastNetwork: String?
+    private var hasEnded = false
 
     init(
         engine: TransferEngine, cache: MemoryCache, ladders: CacheLadders, advisor: PolicyAdvisor,
@@ -71,9 +72,14 @@ actor LoaderCore {
 
     // MARK: - Loads
 
+    /// - Returns: the load's number; `nil` once the loader has been shut down.
     func begin(
         _ resource: Resource, _ trigger: Trigger, _ displays: AsyncStream<ResourceDisplay>.Continuation
-    ) -> Int {
+    ) -> Int? {
+        guard !hasEnded else {
+            displays.finish()
+            return nil
+        }
         numbers += 1
         loads[numbers] = Load(resource: resource, trigger: trigger, displays: displays)
         return numbers
@@ -86,12 +92,21 @@ actor LoaderCore {
         load.displays.finish()
     }
 
-    func decided(_ id: Int, _ decision: PolicyDecision) {
+    /// Ends all loads, and every later one at its beginning.
+    func shutDown() {
+        hasEnded = true
+        for id in Array(loads.keys) { end(id) }
+    }
+
+    /// - Returns: whether the load goes on.
+    func decided(_ id: Int, _ decision: PolicyDecision) -> Bool {
+        guard let load = loads[id] else { return false }
         loads[id]?.decision = decision
-        for key in loads[id]?.joined ?? [] { downloads[key]?.hasAskedAgain = false }
+        for key in load.joined { downloads[key]?.hasAskedAgain = false }
         reconcile(id)
         lookIntoCache(id)
         emit(id)
+        return true
     }
 
     /// Starts what is decided and does not run, and gives up what runs and is not wanted any more.

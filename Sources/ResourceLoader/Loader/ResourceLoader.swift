@@ -140,7 +140,7 @@ public final class ResourceLoader: Sendable {
     /// What to show of a resource: the present first, then whenever it or what is done for it changes.
     ///
     /// Each call makes a stream of its own, for one reader; a slow one gets the newest. It goes on until it is dropped or
-    /// its task is cancelled, and keeps the loader alive meanwhile. Equal loads share transfers; when the last one is gone,
+    /// its task is cancelled or the loader is shut down, and keeps the loader alive meanwhile. Equal loads share transfers; when the last one is gone,
     /// the transfer lingers for a second and then ends, keeping what can be resumed. A tap
     /// (`trigger: .user`) makes one attempt even while the path is offline.
     public func load(_ resource: Resource, trigger: Trigger = .visible) -> AsyncStream<ResourceDisplay> {
@@ -148,11 +148,12 @@ public final class ResourceLoader: Sendable {
             of: ResourceDisplay.self, bufferingPolicy: .bufferingNewest(1))
         ladders.enter(resource)
         let task = Task { [core, advisor, ladders] in
-            let id = await core.begin(resource, trigger, displays)
-            for await decision in advisor.decisions(for: resource.id, trigger: trigger) {
-                await core.decided(id, decision)
+            if let id = await core.begin(resource, trigger, displays) {
+                for await decision in advisor.decisions(for: resource.id, trigger: trigger) {
+                    guard await core.decided(id, decision) else { break }
+                }
+                await core.end(id)
             }
-            await core.end(id)
             ladders.leave(resource)
         }
         displays.onTermination = { [self] _ in
@@ -179,6 +180,10 @@ public final class ResourceLoader: Sendable {
             failedCacheQuestions: ladders.failures)
     }
 
-    /// Ends all transfers, keeping what can be resumed, and returns when their sockets and files are closed.
-    public func shutDown() async { await engine.shutDown() }
+    /// Ends all loads and their transfers, keeping what can be resumed, and returns when sockets and files are closed. What is
+    /// loaded later ends at once, having shown nothing.
+    public func shutDown() async {
+        await core.shutDown()
+        await engine.shutDown()
+    }
 }

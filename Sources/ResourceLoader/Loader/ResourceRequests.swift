@@ -19,7 +19,8 @@ public protocol ResourceLoaderDelegate: AnyObject, Sendable {
 /// requests.request("42")
 /// ```
 ///
-/// The delegate is held weakly, and hears exactly once of each request that is not cancelled. Safe to use from any thread.
+/// The delegate is held weakly, and hears exactly once of each request that is not cancelled; as cancelled of those that are
+/// under way when the loader is shut down. Safe to use from any thread.
 public final class ResourceRequests: Sendable {
     /// Runs work where the delegate wants to be called: on a queue, or as `{ work in Task { @MainActor in work() } }`.
     public typealias Delivery = @Sendable (@escaping @Sendable () -> Void) -> Void

@@ -60,6 +60,7 @@ public final class ResourceSlot: Sendable {
             let displays = loader.load(resource, trigger: trigger)
             return Task { [source, weak content] in
                 for await display in displays where source.take(display, number) { content?.reload() }
+                source.end(number)
             }
         }
         old?.cancel()
@@ -72,6 +73,8 @@ private final class SlotSource: Sendable {
         var item: Resource?
         var number = 0
         var display: ResourceDisplay?
+        /// Whether no more displays come.
+        var hasEnded = false
         var revision = 0
         /// The revision that the attempt that ended last has seen.
         var seen = 0
@@ -91,6 +94,7 @@ private final class SlotSource: Sendable {
             state.number += 1
             state.item = item
             state.display = nil
+            state.hasEnded = false
             return state.number
         }
     }
@@ -106,6 +110,14 @@ private final class SlotSource: Sendable {
         }
     }
 
+    /// No more displays come: the loader has been shut down.
+    func end(_ number: Int) {
+        state.withLock { state in
+            if state.number == number { state.hasEnded = true }
+        }
+        hub.tickAll()
+    }
+
     /// Passes on what is shown until nothing more is under way.
     func attempt(
         _ item: Resource, _ meanwhile: @Sendable (CachedBody) -> Void
@@ -114,7 +126,10 @@ private final class SlotSource: Sendable {
         hub.tickAll()
         var shown: CacheEntry.ID?
         for await _ in ticks {
-            let (display, revision) = state.withLock { ($0.item == item ? $0.display : nil, $0.revision) }
+            let (display, revision, hasEnded) = state.withLock { state in
+                (state.item == item ? state.display : nil, state.revision, state.hasEnded)
+            }
+            if hasEnded { break }
             guard let display else { continue }
             if case .body(let body, _) = display.content {
                 if display.isAtRest {

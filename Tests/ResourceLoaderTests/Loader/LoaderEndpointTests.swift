@@ -37,6 +37,8 @@ private final class Ear: ResourceLoaderDelegate {
 struct LoaderEndpointTests {
     private let rig: LoaderRig
     private let server: FaultServer
+    /// Takes requests and never answers.
+    private let silent: FaultServer
     private let endpoint: ResourceEndpoint
 
     init() throws {
@@ -47,6 +49,7 @@ struct LoaderEndpointTests {
             exchange.answer("200 OK", ["Cache-Control: max-age=60"], body: Array("picture of \(form)".utf8))
         }
         endpoint = ResourceEndpoint(url: server.url())
+        silent = try FaultServer { $0.hang() }
     }
 
     @Test func keepsTheAnswersToDifferentParametersApart() async throws {
@@ -126,6 +129,31 @@ struct LoaderEndpointTests {
         #expect(failed.result == .failure(.transfer(.missing)) && failed.isInPlace)
     }
 
+    @Test func tellsADelegateOnceThatTheLoaderHasEnded() async throws {
+        try rig.wifi()
+        let ear = Ear()
+        let nobody = ResourceEndpoint(url: silent.url())
+        let requests = ResourceRequests(of: rig.loader, from: nobody, delegate: ear) { $0() }
+        requests.request("1")
+        var arrivals = silent.arrivals.makeAsyncIterator()
+        _ = await arrivals.next()
+        await rig.loader.shutDown()
+        var words = ear.words.makeAsyncIterator()
+        #expect(await words.next()?.result == .failure(.cancelled))
+        requests.request("2")
+        let last = await words.next()
+        #expect(last?.id == "2" && last?.result == .failure(.cancelled))
+    }
+
+    @Test func throwsToThoseWhoWaitWhenTheLoaderEnds() async throws {
+        try rig.wifi()
+        let waiting = Task { try await rig.loader.resource("1", from: ResourceEndpoint(url: silent.url())) }
+        var arrivals = silent.arrivals.makeAsyncIterator()
+        _ = await arrivals.next()
+        await rig.loader.shutDown()
+        await #expect(throws: ResourceFailure.cancelled) { try await waiting.value }
+    }
+
     @Test func doesNotKeepItsDelegateAlive() throws {
         weak var gone: Ear?
         let requests: ResourceRequests
@@ -156,10 +184,17 @@ struct LoaderSlotTests {
     init() throws { rig = try LoaderRig() }
 
     private func expect(
+        _ what: String, in slot: ResourceSlot, _ location: SourceLocation = #_sourceLocation,
+        where isRight: (ContentState<CachedBody>) -> Bool
+    ) async throws {
+        for await shown in slot.content.changes where isRight(shown.state) { return }
+        Issue.record("waited for \(what)", sourceLocation: location)
+    }
+
+    private func expect(
         _ variant: CacheVariant, in slot: ResourceSlot, _ location: SourceLocation = #_sourceLocation
     ) async throws {
-        for await shown in slot.content.changes where shown.state.content?.entry.variant == variant { return }
-        Issue.record("the \(variant) never came", sourceLocation: location)
+        try await expect("the \(variant)", in: slot, location) { $0.content?.entry.variant == variant }
     }
 
     @Test func showsWhatTheLoaderSays() async throws {
@@ -191,6 +226,19 @@ struct LoaderSlotTests {
         // Loopback works although the simulated machine has no way out.
         slot.retry()
         for await shown in slot.content.changes where shown.state.content != nil { break }
+    }
+
+    @Test func stopsLoadingWhenTheLoaderEnds() async throws {
+        try rig.wifi()
+        rig.server.next("/original", .stops(after: 400_000))
+        let slot = ResourceSlot(of: rig.loader, clock: rig.clock)
+        slot.bind(to: try rig.resource())
+        try await until { if case .fetching = slot.display?.activity { true } else { false } }
+        rig.clock.advance(by: ContentMachine<CachedBody>.loadingDelay)
+        try await expect("loading", in: slot) { if case .loading = $0 { true } else { false } }
+        await rig.loader.shutDown()
+        rig.clock.advance(by: ContentMachine<CachedBody>.loadingMinimum)
+        try await expect("nothing", in: slot) { if case .idle = $0 { true } else { false } }
     }
 
     @Test func neverShowsThePictureOfAnother() async throws {

@@ -23,12 +23,12 @@ struct LoaderNetworkTests {
         #expect(starts.last.flatMap(\.self).map { $0 > 0 } == true, sourceLocation: location)
     }
 
-    @Test(.disabled("hangs in about one of three runs of the whole suite, never alone: not understood yet"))
-    func pausesTheOriginalShowsTheThumbnailAndResumes() async throws {
+    @Test(arguments: [false, true])
+    func pausesTheOriginalShowsTheThumbnailAndResumes(isGapSeen: Bool) async throws {
         try rig.wifi()
         var shown = try await rig.loadAndStop()
         try rig.cellular()
-        try rig.noWiFi()
+        try await rig.noWiFi(isGapSeen: isGapSeen)
         var departures = rig.server.departures.makeAsyncIterator()
         #expect(await departures.next() == "/original")
         try await shown.expect("the thumbnail, and the original waiting") {
@@ -98,11 +98,12 @@ struct LoaderNetworkTests {
         expectOneResume(of: rig)
     }
 
-    @Test func stopsAPrefetchOnACostlyPath() async throws {
+    @Test(arguments: [false, true])
+    func stopsAPrefetchOnACostlyPath(isGapSeen: Bool) async throws {
         try rig.wifi()
         var shown = try await rig.loadAndStop(trigger: .prefetch)
         try rig.cellular()
-        try rig.noWiFi()
+        try await rig.noWiFi(isGapSeen: isGapSeen)
         try await shown.expect("the prefetch waiting") { isWaiting($0, for: .unmetered) }
         #expect(rig.server.requests("/thumbnail").isEmpty)
         try rig.wifi()
@@ -161,6 +162,8 @@ struct LoaderNetworkTests {
         try rig.cellular()
         var arrivals = rig.server.server.arrivals.makeAsyncIterator()
         _ = await arrivals.next()
+        try await until { rig.loader.transfers.flights == 2 }
+        try await rig.hearTheTransfers()
         #expect(rig.loader.transfers.mostAtOnce == 1)
         rig.server.letGo()
         rig.server.letGo()

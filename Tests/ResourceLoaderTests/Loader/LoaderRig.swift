@@ -177,16 +177,31 @@ final class LoaderRig: Sendable {
     /// Moves both clocks once the transfers have taken notice of the present path.
     func advance(by duration: Duration) async throws {
         try await until { loader.path == loader.advisor.path }
-        let request = try TransferRequest.get(server.server.url("/sync"), kind: .thumbnail, priority: .user)
-        let share = loader.engine.start(request, into: MemoryBody())
-        // Commands are taken in order: what was told before this one has been heard.
-        for await _ in share.states { break }
+        try await hearTheTransfers()
         engineClock.advance(by: duration)
         clock.advance(by: duration)
     }
 
-    /// Time for a cheaper path to have held for long enough, also where it was seen to be gone in between.
-    func letThePathHold() async throws { try await advance(by: .seconds(5)) }
+    /// Waits until the transfers have taken notice of everything they were told, and begun what they may.
+    func hearTheTransfers() async throws {
+        let request = try TransferRequest.get(server.server.url("/sync"), kind: .thumbnail, priority: .user)
+        let share = loader.engine.start(request, into: MemoryBody())
+        // Commands are taken in order.
+        for await _ in share.states { break }
+    }
+
+    /// Time for a cheaper path to have held for long enough: the longest hold there is. How long it is depends on how many of
+    /// the steps in between (no network yet, a carrier that goes before its routes do) the advisor and the engine happened to see.
+    func letThePathHold() async throws { try await advance(by: .seconds(60)) }
+
+    /// Wi-Fi goes. If the gap is to be seen, it goes on until everybody has noticed that there is no way out.
+    func noWiFi(isGapSeen: Bool) async throws {
+        if isGapSeen {
+            try kernel.setCarrier("wlan0", false)
+            try await until { loader.path.status == .offline && loader.advisor.path.status == .offline }
+        }
+        try noWiFi()
+    }
 
     func store(_ body: [UInt8], as variant: CacheVariant, lifetime: Duration = .seconds(3600)) throws {
         let length = "\"\(body.count)\""
@@ -221,6 +236,11 @@ struct Displays: ~Copyable {
         }
         Issue.record("waited for \(what); the last was \(seen.last?.words ?? "nothing")", sourceLocation: location)
         throw CancellationError()
+    }
+
+    /// Waits for the end of the displays.
+    mutating func end() async {
+        while let display = await iterator.next(isolation: #isolation) { seen.append(display) }
     }
 
     /// The next display of a whole rendition, with nothing under way.

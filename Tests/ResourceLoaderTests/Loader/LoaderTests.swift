@@ -108,6 +108,23 @@ struct LoaderTests {
         #expect(rig.server.requests("/original").count == 1)
     }
 
+    // MARK: How it ends
+
+    @Test func endsItsLoadsWhenItIsShutDown() async throws {
+        try rig.wifi()
+        var shown = try await rig.loadAndStop()
+        await rig.loader.shutDown()
+        await shown.end()
+    }
+
+    @Test func beginsNothingOnceItIsShutDown() async throws {
+        try rig.wifi()
+        await rig.loader.shutDown()
+        var shown = Displays(rig.loader.load(try rig.resource()))
+        await shown.end()
+        #expect(rig.server.server.requests.isEmpty)
+    }
+
     // MARK: What fails
 
     @Test func takesTheLesserRungWhenTheOriginalIsTooLarge() async throws {
