@@ -327,7 +327,9 @@ final class EngineCore: AttemptObserver {
     }
 
     func attemptAnswered(_ attempt: Attempt) {
-        guard let flight = flights[attempt.flight], attempt.conclusion != .portal else { return }
+        guard let flight = flights[attempt.flight] else { return }
+        flight.head = attempt.head
+        guard attempt.conclusion != .portal else { return }
         ramp.answered()
         suspicion.succeeded()
         let host = attempt.hop.address.host
@@ -473,7 +475,6 @@ final class EngineCore: AttemptObserver {
 
     private func complete(_ flight: Flight, _ attempt: Attempt, length: Int64?) {
         move(flight, to: .settling)
-        flight.head = attempt.head
         let checks = BodyChecks(
             length: length, digest: flight.request.digest, expects: flight.request.expects,
             limits: flight.request.limits)
@@ -485,7 +486,8 @@ final class EngineCore: AttemptObserver {
     /// The sink did not take or keep the body.
     private func refused(_ flight: Flight, _ failure: SinkFailure) {
         var evidence = FailureEvidence(
-            status: flight.head.status, expects: flight.request.expects, isPathOnline: path.isOnline)
+            status: flight.head.status > 0 ? flight.head.status : nil, expects: flight.request.expects,
+            isPathOnline: path.isOnline)
         switch failure {
         case .storage: evidence.verdict = .notStored
         case .unfit(let verdict): evidence.verdict = verdict
@@ -559,7 +561,8 @@ final class EngineCore: AttemptObserver {
     }
 
     private func finish(_ flight: Flight, _ body: DeliveredBody) {
-        let length =
+        missing[flight.request.identity] = nil
+        let length: Int64 =
             switch body {
             case .committed(let length): length
             case .bytes(let bytes): Int64(bytes.count)

@@ -549,6 +549,18 @@ struct TransfersFaultTests {
         await rig.engine.shutDown()
     }
 
+    @Test func hasAResourceAgainIsAskedForItLikeForAnyOther() async throws {
+        let server = try FaultServer { exchange in
+            if exchange.number == 0 { exchange.answer("404 Not Found") } else { serve(Self.body, exchange) }
+        }
+        defer { server.stop() }
+        let rig = try TransferRig()
+        #expect(await rig.run(try .get(server.url())).failure == .missing)
+        #expect(await rig.run(try .get(server.url(), priority: .user)).result != nil)
+        #expect(await rig.run(try .get(server.url())).result != nil)
+        await rig.engine.shutDown()
+    }
+
     // MARK: - Limits and checks
 
     @Test func announcesTooMuchIsCutOffBeforeItsBody() async throws {
