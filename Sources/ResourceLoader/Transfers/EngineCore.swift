@@ -425,6 +425,10 @@ final class EngineCore: AttemptObserver {
         case .redirect(let location): return follow(flight, attempt, to: location)
         case .startOver: return startOver(flight, attempt)
         case .alreadyComplete: return complete(flight, attempt, length: attempt.position)
+        case .notModified:
+            // What there is of another body is of no use any more.
+            discard(flight)
+            return finish(flight, .notModified)
         case .status: break
         case .portal: evidence.isHTML = true
         case .unfit(let verdict): evidence.verdict = verdict
@@ -566,6 +570,7 @@ final class EngineCore: AttemptObserver {
             switch body {
             case .committed(let length): length
             case .bytes(let bytes): Int64(bytes.count)
+            case .notModified: 0
             }
         end(
             flight,

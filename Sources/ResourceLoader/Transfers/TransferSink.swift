@@ -41,6 +41,8 @@ public enum DeliveredBody: Sendable, Hashable {
     /// To the caller's committer.
     case committed(length: Int64)
     case bytes([UInt8])
+    /// Nowhere: the copy that the request asked about still holds (304), and none was sent.
+    case notModified
 }
 
 /// Takes a body. The engine calls one method at a time, never on its own thread; while a call takes its time, the transfer is held

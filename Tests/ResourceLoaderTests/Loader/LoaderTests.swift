@@ -86,6 +86,10 @@ struct LoaderTests {
         }
         #expect(rig.server.requests("/original").map { $0["If-None-Match"] } == ["\"900000\""])
         #expect(rig.loader.transfers.received == 0)
+        #expect(rig.loader.transfers.failed == 0)
+        // What the answer says of its age counts from now on.
+        let entry = try rig.disk.entry(of: CacheKey("picture"), variant: .original)
+        #expect(entry?.metadata.lifetime == .seconds(3600))
     }
 
     @Test func showsWhatIsStaleAtOnceWithoutAskingAgainAndAgain() async throws {

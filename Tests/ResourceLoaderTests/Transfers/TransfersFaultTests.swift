@@ -561,6 +561,56 @@ struct TransfersFaultTests {
         await rig.engine.shutDown()
     }
 
+    // MARK: - A question about the caller's copy
+
+    /// Asks whether a copy still holds, over a part of its successor if there is one.
+    private func askAboutACopy(
+        _ name: String, _ rig: TransferRig, _ script: @escaping FaultServer.Script
+    ) async throws -> (end: TransferState, outcomes: [TransferOutcome], requests: [FaultServer.Request]) {
+        let server = try FaultServer(script)
+        defer { server.stop() }
+        let outcomes = rig.engine.outcomes()
+        let request = try TransferRequest(
+            url: server.url(), headers: [TransferHeader(name, "\"v0\"")], kind: .original)
+        let (end, _) = await rig.runThroughBackoffs(request)
+        await rig.engine.shutDown()
+        var told: [TransferOutcome] = []
+        for await outcome in outcomes { told.append(outcome) }
+        return (end, told, server.requests)
+    }
+
+    @Test(arguments: ["If-None-Match", "if-modified-since"])
+    func saysThatTheCopyHoldsSucceedsWithoutABody(_ name: String) async throws {
+        let rig = try TransferRig()
+        let (end, outcomes, _) = try await askAboutACopy(name, rig) {
+            $0.send("HTTP/1.1 304 Not Modified\r\nETag: \"v0\"\r\nCache-Control: max-age=60\r\n\r\n")
+        }
+        #expect(end.result?.body == .notModified)
+        #expect(end.result?.length == 0)
+        #expect(end.result?.head["Cache-Control"] == "max-age=60")
+        #expect(outcomes.map(\.failure) == [nil])
+        #expect(rig.engine.statistics.finished == 1)
+        #expect(rig.engine.statistics.failed == 0)
+        #expect(rig.files.isEmpty)
+        #expect(rig.committer.bodies.isEmpty)
+    }
+
+    @Test func saysThatTheCopyHoldsAfterAllLeavesNothingOfItsSuccessor() async throws {
+        let rig = try TransferRig()
+        let (end, _, requests) = try await askAboutACopy("If-None-Match", rig) { exchange in
+            if exchange.number == 0 { return serve(Self.body, exchange, cutAfter: 1000) }
+            exchange.send("HTTP/1.1 304 Not Modified\r\n\r\n")
+        }
+        #expect(requests.map(\.rangeStart) == [nil, 1000])
+        #expect(end.result?.body == .notModified)
+        #expect(rig.files.isEmpty)
+    }
+
+    @Test func saysThatACopyHoldsOfWhichNobodyAskedIsRejected() async throws {
+        let (end, _, _, _) = try await run { $0.send("HTTP/1.1 304 Not Modified\r\n\r\n") }
+        #expect(end.failure == .rejected)
+    }
+
     // MARK: - Limits and checks
 
     @Test func announcesTooMuchIsCutOffBeforeItsBody() async throws {
