@@ -3,7 +3,7 @@ import Testing
 
 @testable import ResourceLoader
 
-@Suite("A failure's class", .takingTurns)
+@Suite("A failure's class", .takingTurns, .timeLimit(.minutes(10)))
 struct TransfersClassTests {
     struct Row: CustomTestStringConvertible {
         let name: String
@@ -102,7 +102,7 @@ extension FailureEvidence {
     }
 }
 
-@Suite("A retry", .takingTurns)
+@Suite("A retry", .takingTurns, .timeLimit(.minutes(10)))
 struct TransfersRetryTests {
     /// Decides once more with everything at its plainest.
     private func decide(
@@ -236,7 +236,7 @@ struct TransfersRetryTests {
     }
 }
 
-@Suite("Retry-After", .takingTurns)
+@Suite("Retry-After", .takingTurns, .timeLimit(.minutes(10)))
 struct TransfersRetryAfterTests {
     @Test(arguments: [
         ("0", Duration.zero), ("7", .seconds(7)), (" 120 ", .seconds(120)), ("121", .seconds(120)),

@@ -6,7 +6,7 @@ import Testing
 @testable import ResourceLoader
 
 /// Each fault of the server, with the class and outcome of the tables.
-@Suite("A server that", .takingTurns)
+@Suite("A server that", .takingTurns, .timeLimit(.minutes(10)))
 struct TransfersFaultTests {
     private static let body = pattern(4096)
 

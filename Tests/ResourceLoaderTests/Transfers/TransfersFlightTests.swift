@@ -35,7 +35,7 @@ final class HeldServer: Sendable {
     }
 }
 
-@Suite("A transfer", .takingTurns)
+@Suite("A transfer", .takingTurns, .timeLimit(.minutes(10)))
 struct TransfersFlightTests {
     private static let body = pattern(4096)
 
