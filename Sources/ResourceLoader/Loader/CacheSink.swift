@@ -160,8 +160,11 @@ actor CacheSink: TransferSink {
             case .incomplete: throw .unfit(.lengthMismatch)
             case .empty: throw .unfit(.emptyBody)
             case .tooLarge: throw .unfit(.tooManyBytes)
-            case .storage, .busy, .cleared, .partInUse, .partEnded:
+            case .storage(let failure):
                 // Whatever became of the part, the next attempt claims it anew.
+                part = nil
+                throw .storage(error.description, isFull: failure.isFull)
+            case .busy, .cleared, .partInUse, .partEnded:
                 part = nil
                 throw .storage(error.description)
             }

@@ -493,11 +493,14 @@ final class EngineCore: AttemptObserver {
             status: flight.head.status > 0 ? flight.head.status : nil, expects: flight.request.expects,
             isPathOnline: path.isOnline)
         switch failure {
-        case .storage: evidence.verdict = .notStored
-        case .unfit(let verdict): evidence.verdict = verdict
-        case .isHTML: (evidence.isHTML, evidence.status) = (true, 200)
+        case .storage(_, let isFull): evidence.verdict = isFull ? .diskFull : .notStored
+        case .unfit(let verdict):
+            evidence.verdict = verdict
+            discard(flight)
+        case .isHTML:
+            (evidence.isHTML, evidence.status) = (true, 200)
+            discard(flight)
         }
-        if evidence.verdict != .notStored { discard(flight) }
         attemptFailed(flight, evidence, failure.description, of: nil)
     }
 
@@ -527,7 +530,7 @@ final class EngineCore: AttemptObserver {
         var budget = budgets[host] ?? RetryBudget(at: now)
         let decision = flight.ledger.decide(
             failure, position: flight.position, floor: floor ?? .zero, chance: chance(),
-            mayRepeat: flight.mayBeSent, budget: &budget, at: now)
+            mayRepeat: flight.mayBeSent, roomWouldHelp: evidence.verdict == .diskFull, budget: &budget, at: now)
         budgets[host] = budget
         switch decision {
         case .giveUp: fail(flight, failure, status: evidence.status, detail, retryAfter: floor)

@@ -1,7 +1,7 @@
 /// Why a sink did not take or keep a body.
 public enum SinkFailure: Error, Sendable, Hashable, CustomStringConvertible {
-    /// It could not be stored: no space, no permission, a broken disk.
-    case storage(String)
+    /// It could not be stored: no permission, a broken disk, or, where `isFull` says so, no space, so that making room would help.
+    case storage(String, isFull: Bool = false)
     /// It arrived, but is not what was promised or allowed.
     case unfit(FailureEvidence.Verdict)
     /// It is HTML where a picture is due.
@@ -9,7 +9,7 @@ public enum SinkFailure: Error, Sendable, Hashable, CustomStringConvertible {
 
     public var description: String {
         switch self {
-        case .storage(let reason): "the body could not be stored: \(reason)"
+        case .storage(let reason, _): "the body could not be stored: \(reason)"
         case .unfit(let verdict): "the body is unfit: \(verdict)"
         case .isHTML: "the body is HTML where a picture is due"
         }

@@ -92,6 +92,19 @@ struct LoaderTests {
         #expect(entry?.metadata.lifetime == .seconds(3600))
     }
 
+    @Test func refetchesNothingThatAClearHasRefused() async throws {
+        try rig.wifi()
+        rig.server.next("/original", .holds(after: 400_000))
+        var shown = Displays(rig.loader.load(try rig.resource()))
+        try await shown.expectBytes(200_000, of: .original)
+        try rig.loader.cache.removeAll()
+        rig.server.letGo()
+        let failed = try await shown.expect("the failure") { $0.failure != nil }
+        #expect(failed.failure == .storage)
+        #expect(rig.server.requests("/original").count == 1)
+        #expect(try rig.disk.entry(of: CacheKey("picture"), variant: .original) == nil)
+    }
+
     @Test func showsWhatIsStaleAtOnceWithoutAskingAgainAndAgain() async throws {
         let rig = try LoaderRig(headers: ["Cache-Control: no-cache"])
         try rig.wifi()

@@ -163,7 +163,7 @@ struct TransfersFaultTests {
 
     @Test func saysWeHaveItAllIsBelievedOnceItIsChecked() async throws {
         // The body was whole, but could not be stored the first time; the second time there is nothing left to fetch.
-        let rig = try TransferRig(commitFailures: [.storage("disk full")])
+        let rig = try TransferRig(commitFailures: [.storage("disk full", isFull: true)])
         let (end, _, requests, _) = try await run(rig: rig) { exchange in
             if exchange.request.rangeStart == 4096 {
                 exchange.answer("416 Range Not Satisfiable", ["Content-Range: bytes */4096"])
@@ -677,7 +677,7 @@ struct TransfersFaultTests {
     }
 
     @Test func cannotBeStoredMakesRoomOnce() async throws {
-        let full = SinkFailure.storage("No space left on device")
+        let full = SinkFailure.storage("No space left on device", isFull: true)
         let once = try await run(rig: TransferRig(commitFailures: [full])) { serve(Self.body, $0) }
         #expect(once.end.result != nil)
         let twice = try await run(rig: TransferRig(commitFailures: [full, full])) { serve(Self.body, $0) }
@@ -685,6 +685,14 @@ struct TransfersFaultTests {
         let noRoom = try await run(rig: TransferRig(commitFailures: [full], makesRoom: false)) { serve(Self.body, $0) }
         #expect(noRoom.end.failure == .storage)
         #expect(noRoom.requests.count == 1)
+    }
+
+    @Test func cannotBeStoredForAnyOtherReasonIsNotAskedAgain() async throws {
+        let rig = try TransferRig(commitFailures: [.storage("Permission denied")])
+        let (end, _, requests, _) = try await run(rig: rig) { serve(Self.body, $0) }
+        #expect(end.failure == .storage)
+        #expect(requests.count == 1)
+        #expect(rig.committer.roomAsked.isEmpty)
     }
 
     // MARK: - Connections

@@ -500,7 +500,7 @@ private actor FillingSink: TransferSink {
     }
 
     func write(_ bytes: [UInt8]) throws(SinkFailure) {
-        guard length + Int64(bytes.count) <= capacity else { throw .storage("full") }
+        guard length + Int64(bytes.count) <= capacity else { throw .storage("full", isFull: true) }
         length += Int64(bytes.count)
     }
 
