@@ -104,14 +104,10 @@ actor CacheSink: TransferSink {
         meter.settle()
         let part = try claimed()
         try verify(part, checks)
-        let cacheControl = head["cache-control"].map { CacheControl($0) }
-        if cacheControl?.forbidsStoring == true { ladders.keepForNow(variant, of: resource) }
-        let metadata = CacheMetadata(
-            contentType: head["content-type"], etag: head["etag"], lastModified: head["last-modified"],
-            lifetime: cacheControl?.lifetime(age: head["age"]))
+        if head.cacheControl?.forbidsStoring == true { ladders.keepForNow(variant, of: resource) }
         let entry = try storing { () throws(CacheError) in
             try disk.commit(
-                part, as: resource.cacheKey, variant: variant, metadata: metadata,
+                part, as: resource.cacheKey, variant: variant, metadata: CacheMetadata(head),
                 expecting: BodyExpectation(length: checks.length, digest: checks.digest.flatMap { BodyDigest($0) }))
         }
         self.part = nil
@@ -164,13 +160,29 @@ actor CacheSink: TransferSink {
             case .incomplete: throw .unfit(.lengthMismatch)
             case .empty: throw .unfit(.emptyBody)
             case .tooLarge: throw .unfit(.tooManyBytes)
-            case .storage, .busy, .cleared, .partInUse, .partEnded:
+            case .storage(let failure):
                 // Whatever became of the part, the next attempt claims it anew.
+                part = nil
+                throw .storage(error.description, isFull: failure.isFull)
+            case .busy, .cleared, .partInUse, .partEnded:
                 part = nil
                 throw .storage(error.description)
             }
         }
     }
+}
+
+extension CacheMetadata {
+    /// What an answer says of its body, or of the stored one where that still holds.
+    init(_ head: ResponseHead) {
+        self.init(
+            contentType: head["content-type"], etag: head["etag"], lastModified: head["last-modified"],
+            lifetime: head.cacheControl?.lifetime(age: head["age"]))
+    }
+}
+
+extension ResponseHead {
+    fileprivate var cacheControl: CacheControl? { self["cache-control"].map { CacheControl($0) } }
 }
 
 extension BodyValidator {

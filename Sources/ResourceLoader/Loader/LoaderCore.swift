@@ -309,13 +309,13 @@ actor LoaderCore {
                 if wasRunning || isWaiting { reconcile(id) }
                 emit(id)
             }
-        case .finished: succeeded(key, download)
-        case .failed(let failure):
-            if failure.status == 304, let entry = download.revalidated {
-                revalidated(key, download, entry)
+        case .finished(let result):
+            if result.body == .notModified, let entry = download.revalidated {
+                revalidated(key, download, entry, result.head)
             } else {
-                failed(key, download, failure)
+                succeeded(key, download)
             }
+        case .failed(let failure): failed(key, download, failure)
         case .cancelled: retire(key, download)
         }
     }
@@ -325,9 +325,11 @@ actor LoaderCore {
         for id in download.demands.keys { loads[id]?.joined.remove(key) }
     }
 
-    private func revalidated(_ key: DownloadKey, _ download: Download, _ entry: CacheEntry) {
+    private func revalidated(
+        _ key: DownloadKey, _ download: Download, _ entry: CacheEntry, _ head: ResponseHead
+    ) {
         do throws(CacheError) {
-            _ = try cache.revalidate(entry)
+            _ = try cache.revalidate(entry, metadata: CacheMetadata(head))
         } catch {
             return failed(key, download, TransferFailure(.storage))
         }

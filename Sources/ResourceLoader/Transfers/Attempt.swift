@@ -24,6 +24,8 @@ final class Attempt {
         case status
         case body
         case alreadyComplete
+        /// The copy that the request asked about still holds.
+        case notModified
         case startOver
         case portal
         case unfit(FailureEvidence.Verdict)
@@ -204,7 +206,7 @@ final class Attempt {
         case .body, .status: return true
         // Their bodies may be large and are not wanted; closing the connection is cheaper than reading on.
         case .portal, .unfit, .startOver: return false
-        case .alreadyComplete, .none, .redirect: return true
+        case .alreadyComplete, .notModified, .none, .redirect: return true
         }
     }
 
@@ -212,6 +214,8 @@ final class Attempt {
         let evidence = FailureEvidence(
             status: head.status, isHTML: head.isHTML, expects: request.expects, leftHost: hop.hasLeftHost)
         if evidence.isPortal { return .portal }
+        // The answer is about the caller's own copy, also where a part of another body was to be completed.
+        if head.status == 304, hop.isConditional { return .notModified }
         guard head.hasUsableLength else { return .unfit(.lengthMismatch) }
         switch ResumeAnswer(part: part, head: head) {
         case .notInTable: return .status

@@ -327,7 +327,9 @@ final class EngineCore: AttemptObserver {
     }
 
     func attemptAnswered(_ attempt: Attempt) {
-        guard let flight = flights[attempt.flight], attempt.conclusion != .portal else { return }
+        guard let flight = flights[attempt.flight] else { return }
+        flight.head = attempt.head
+        guard attempt.conclusion != .portal else { return }
         ramp.answered()
         suspicion.succeeded()
         let host = attempt.hop.address.host
@@ -423,6 +425,10 @@ final class EngineCore: AttemptObserver {
         case .redirect(let location): return follow(flight, attempt, to: location)
         case .startOver: return startOver(flight, attempt)
         case .alreadyComplete: return complete(flight, attempt, length: attempt.position)
+        case .notModified:
+            // What there is of another body is of no use any more.
+            discard(flight)
+            return finish(flight, .notModified)
         case .status: break
         case .portal: evidence.isHTML = true
         case .unfit(let verdict): evidence.verdict = verdict
@@ -473,7 +479,6 @@ final class EngineCore: AttemptObserver {
 
     private func complete(_ flight: Flight, _ attempt: Attempt, length: Int64?) {
         move(flight, to: .settling)
-        flight.head = attempt.head
         let checks = BodyChecks(
             length: length, digest: flight.request.digest, expects: flight.request.expects,
             limits: flight.request.limits)
@@ -485,13 +490,17 @@ final class EngineCore: AttemptObserver {
     /// The sink did not take or keep the body.
     private func refused(_ flight: Flight, _ failure: SinkFailure) {
         var evidence = FailureEvidence(
-            status: flight.head.status, expects: flight.request.expects, isPathOnline: path.isOnline)
+            status: flight.head.status > 0 ? flight.head.status : nil, expects: flight.request.expects,
+            isPathOnline: path.isOnline)
         switch failure {
-        case .storage: evidence.verdict = .notStored
-        case .unfit(let verdict): evidence.verdict = verdict
-        case .isHTML: (evidence.isHTML, evidence.status) = (true, 200)
+        case .storage(_, let isFull): evidence.verdict = isFull ? .diskFull : .notStored
+        case .unfit(let verdict):
+            evidence.verdict = verdict
+            discard(flight)
+        case .isHTML:
+            (evidence.isHTML, evidence.status) = (true, 200)
+            discard(flight)
         }
-        if evidence.verdict != .notStored { discard(flight) }
         attemptFailed(flight, evidence, failure.description, of: nil)
     }
 
@@ -521,7 +530,7 @@ final class EngineCore: AttemptObserver {
         var budget = budgets[host] ?? RetryBudget(at: now)
         let decision = flight.ledger.decide(
             failure, position: flight.position, floor: floor ?? .zero, chance: chance(),
-            mayRepeat: flight.mayBeSent, budget: &budget, at: now)
+            mayRepeat: flight.mayBeSent, roomWouldHelp: evidence.verdict == .diskFull, budget: &budget, at: now)
         budgets[host] = budget
         switch decision {
         case .giveUp: fail(flight, failure, status: evidence.status, detail, retryAfter: floor)
@@ -559,10 +568,12 @@ final class EngineCore: AttemptObserver {
     }
 
     private func finish(_ flight: Flight, _ body: DeliveredBody) {
-        let length =
+        missing[flight.request.identity] = nil
+        let length: Int64 =
             switch body {
             case .committed(let length): length
             case .bytes(let bytes): Int64(bytes.count)
+            case .notModified: 0
             }
         end(
             flight,

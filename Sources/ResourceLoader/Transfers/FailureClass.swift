@@ -26,7 +26,7 @@ public enum FailureClass: String, Sendable, Hashable, Codable, CaseIterable {
     case tooLarge
     /// The bytes are not those that were promised: digest, length, encoding. Fetched once more from the start.
     case corrupt
-    /// The body could not be stored. Room is made and it is tried once more.
+    /// The body could not be stored. If the disk is full, room is made and it is tried once more.
     case storage
     /// Nobody waits any more. Never retried.
     case cancelled
@@ -57,7 +57,7 @@ public struct FailureEvidence: Sendable, Hashable {
     public enum Verdict: String, Sendable, Hashable, Codable, CaseIterable {
         case tooManyBytes, tooManyPixels
         case digestMismatch, lengthMismatch, emptyBody, undecodableBody, unusableRange
-        case notStored
+        case notStored, diskFull
         case insecureRedirect, unusableRedirect, unusableAnswer
     }
 
@@ -147,7 +147,7 @@ extension FailureClass {
         switch verdict {
         case .tooManyBytes, .tooManyPixels: self = .tooLarge
         case .digestMismatch, .lengthMismatch, .emptyBody, .undecodableBody, .unusableRange: self = .corrupt
-        case .notStored: self = .storage
+        case .notStored, .diskFull: self = .storage
         case .insecureRedirect: self = .insecure
         case .unusableRedirect, .unusableAnswer: self = .rejected
         }

@@ -22,7 +22,7 @@ final class Flight {
     var ledger = RetryLedger()
     var ticket: ReadyQueue.Ticket?
     var attempt: Attempt?
-    /// The head of the answer whose body the sink checks.
+    /// The head of the last answer; its status is zero while there was none.
     var head = ResponseHead()
     var attempts = 0
     /// Whether the server may have got the request.

@@ -23,7 +23,8 @@ public struct VerifiedFile: Sendable {
 /// Takes verified files to where they become visible.
 public protocol PartCommitter: Sendable {
     /// Renames `file.path` to its place, and syncs the directory if the durability asks for it. A file that is still there afterwards
-    /// is removed. Throw ``SinkFailure`` to have the failure classified; any other error counts as ``SinkFailure/storage(_:)``.
+    /// is removed. Throw ``SinkFailure`` to have the failure classified; any other error counts as one of storage that more room
+    /// would not help.
     func commit(_ file: VerifiedFile) async throws
     /// Evicts so many bytes (`nil`: unknown) and says whether it did.
     func makeRoom(for bytes: Int64?) async -> Bool
@@ -97,7 +98,7 @@ public actor PartFile: TransferSink {
             // Learns of a full disk before any bytes are paid for.
             var volume = statvfs()
             if fstatvfs(file, &volume) == 0, Int64(volume.f_bavail) * Int64(volume.f_frsize) < total - part.offset {
-                throw .storage("the file system has no room for \(total - part.offset) bytes")
+                throw .storage("the file system has no room for \(total - part.offset) bytes", isFull: true)
             }
         }
         if part.offset == 0 { try note(part) }
@@ -249,6 +250,7 @@ public actor PartFile: TransferSink {
     }
 
     private static func failure(_ what: String) -> SinkFailure {
-        .storage("\(what): \(String(cString: strerror(errno)))")
+        let code = errno
+        return .storage("\(what): \(String(cString: strerror(code)))", isFull: code == ENOSPC || code == EDQUOT)
     }
 }

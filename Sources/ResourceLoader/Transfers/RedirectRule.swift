@@ -19,6 +19,11 @@ package enum RedirectRule {
             self.count = count
             self.hasLeftHost = hasLeftHost
         }
+
+        /// Whether it asks if a copy of the caller's still holds.
+        package var isConditional: Bool {
+            headers.contains { ["if-none-match", "if-modified-since"].contains($0.name.lowercased()) }
+        }
     }
 
     package enum Refusal: Error, Hashable {

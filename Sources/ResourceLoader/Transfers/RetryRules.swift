@@ -33,9 +33,10 @@ package struct RetryLedger: Sendable, Hashable {
     ///   - floor: what Retry-After asks for.
     ///   - chance: from 0 up to, but not including, 1.
     ///   - mayRepeat: whether the request may be sent again.
+    ///   - roomWouldHelp: whether a body that could not be stored could be if there were more room.
     package mutating func decide(
         _ failure: FailureClass, position: Int64, floor: Duration = .zero, chance: Double, mayRepeat: Bool = true,
-        budget: inout RetryBudget, at now: Duration
+        roomWouldHelp: Bool = false, budget: inout RetryBudget, at now: Duration
     ) -> RetryDecision {
         let hasProgressed = position > furthest
         if hasProgressed {
@@ -71,6 +72,7 @@ package struct RetryLedger: Sendable, Hashable {
             defer { hasStartedOver = true }
             return hasStartedOver ? .giveUp : .startOver
         case .storage:
+            guard roomWouldHelp else { return .giveUp }
             defer { hasMadeRoom = true }
             return hasMadeRoom ? .giveUp : .makeRoom
         case .insecure, .unauthorized, .missing, .tooLarge, .cancelled, .rejected: return .giveUp

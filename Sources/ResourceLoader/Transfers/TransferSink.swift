@@ -1,7 +1,7 @@
 /// Why a sink did not take or keep a body.
 public enum SinkFailure: Error, Sendable, Hashable, CustomStringConvertible {
-    /// It could not be stored: no space, no permission, a broken disk.
-    case storage(String)
+    /// It could not be stored: no permission, a broken disk, or, where `isFull` says so, no space, so that making room would help.
+    case storage(String, isFull: Bool = false)
     /// It arrived, but is not what was promised or allowed.
     case unfit(FailureEvidence.Verdict)
     /// It is HTML where a picture is due.
@@ -9,7 +9,7 @@ public enum SinkFailure: Error, Sendable, Hashable, CustomStringConvertible {
 
     public var description: String {
         switch self {
-        case .storage(let reason): "the body could not be stored: \(reason)"
+        case .storage(let reason, _): "the body could not be stored: \(reason)"
         case .unfit(let verdict): "the body is unfit: \(verdict)"
         case .isHTML: "the body is HTML where a picture is due"
         }
@@ -41,6 +41,8 @@ public enum DeliveredBody: Sendable, Hashable {
     /// To the caller's committer.
     case committed(length: Int64)
     case bytes([UInt8])
+    /// Nowhere: the copy that the request asked about still holds (304), and none was sent.
+    case notModified
 }
 
 /// Takes a body. The engine calls one method at a time, never on its own thread; while a call takes its time, the transfer is held

@@ -7,7 +7,7 @@ import Testing
 
 /// What happens to a folder that several processes work on and that are killed. One after the other: they are many
 /// processes.
-@Suite(.takingTurns, .serialized) struct CacheTortureTests {
+@Suite(.takingTurns, .serialized, .timeLimit(.minutes(10))) struct CacheTortureTests {
     static let child = ChildProcess.built("CacheTortureChild")
 
     /// Opens the folder, as the next process does, and looks at everything in it.

@@ -93,7 +93,8 @@ final class PictureServer: Sendable {
         if case .status(let status) = behaviour { return exchange.answer(status, headers) }
         if case .silent = behaviour { gate.wait() }
         if exchange.request["If-None-Match"] == etag, exchange.request.rangeStart == nil {
-            exchange.send("HTTP/1.1 304 Not Modified\r\nETag: \(etag)\r\n\r\n")
+            let lines = ["ETag: \(etag)"] + headers
+            exchange.send("HTTP/1.1 304 Not Modified\r\n\(lines.joined(separator: "\r\n"))\r\n\r\n")
             return
         }
         var status = "200 OK"

@@ -86,6 +86,23 @@ struct LoaderTests {
         }
         #expect(rig.server.requests("/original").map { $0["If-None-Match"] } == ["\"900000\""])
         #expect(rig.loader.transfers.received == 0)
+        #expect(rig.loader.transfers.failed == 0)
+        // What the answer says of its age counts from now on.
+        let entry = try rig.disk.entry(of: CacheKey("picture"), variant: .original)
+        #expect(entry?.metadata.lifetime == .seconds(3600))
+    }
+
+    @Test func refetchesNothingThatAClearHasRefused() async throws {
+        try rig.wifi()
+        rig.server.next("/original", .holds(after: 400_000))
+        var shown = Displays(rig.loader.load(try rig.resource()))
+        try await shown.expectBytes(200_000, of: .original)
+        try rig.loader.cache.removeAll()
+        rig.server.letGo()
+        let failed = try await shown.expect("the failure") { $0.failure != nil }
+        #expect(failed.failure == .storage)
+        #expect(rig.server.requests("/original").count == 1)
+        #expect(try rig.disk.entry(of: CacheKey("picture"), variant: .original) == nil)
     }
 
     @Test func showsWhatIsStaleAtOnceWithoutAskingAgainAndAgain() async throws {

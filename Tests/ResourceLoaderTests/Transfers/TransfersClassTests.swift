@@ -3,7 +3,7 @@ import Testing
 
 @testable import ResourceLoader
 
-@Suite("A failure's class", .takingTurns)
+@Suite("A failure's class", .takingTurns, .timeLimit(.minutes(10)))
 struct TransfersClassTests {
     struct Row: CustomTestStringConvertible {
         let name: String
@@ -82,7 +82,7 @@ struct TransfersClassTests {
     @Test(arguments: [
         (FailureEvidence.Verdict.tooManyBytes, FailureClass.tooLarge), (.tooManyPixels, .tooLarge),
         (.digestMismatch, .corrupt), (.lengthMismatch, .corrupt), (.emptyBody, .corrupt), (.undecodableBody, .corrupt),
-        (.unusableRange, .corrupt), (.notStored, .storage), (.insecureRedirect, .insecure),
+        (.unusableRange, .corrupt), (.notStored, .storage), (.diskFull, .storage), (.insecureRedirect, .insecure),
         (.unusableRedirect, .rejected), (.unusableAnswer, .rejected),
     ])
     func followsFromTheVerdict(_ verdict: FailureEvidence.Verdict, _ expected: FailureClass) {
@@ -102,16 +102,17 @@ extension FailureEvidence {
     }
 }
 
-@Suite("A retry", .takingTurns)
+@Suite("A retry", .takingTurns, .timeLimit(.minutes(10)))
 struct TransfersRetryTests {
     /// Decides once more with everything at its plainest.
     private func decide(
         _ ledger: inout RetryLedger, _ failure: FailureClass, position: Int64 = 0, floor: Duration = .zero,
-        chance: Double = 0.5, mayRepeat: Bool = true
+        chance: Double = 0.5, mayRepeat: Bool = true, roomWouldHelp: Bool = false
     ) -> RetryDecision {
         var budget = RetryBudget(at: .zero)
         return ledger.decide(
-            failure, position: position, floor: floor, chance: chance, mayRepeat: mayRepeat, budget: &budget, at: .zero)
+            failure, position: position, floor: floor, chance: chance, mayRepeat: mayRepeat,
+            roomWouldHelp: roomWouldHelp, budget: &budget, at: .zero)
     }
 
     @Test(arguments: [FailureClass.insecure, .unauthorized, .missing, .tooLarge, .cancelled, .rejected])
@@ -195,10 +196,11 @@ struct TransfersRetryTests {
         #expect(!again)
     }
 
-    @Test func makesRoomOnce() {
+    @Test func makesRoomOnceWhereThatWouldHelp() {
         var ledger = RetryLedger()
-        #expect(decide(&ledger, .storage) == .makeRoom)
         #expect(decide(&ledger, .storage) == .giveUp)
+        #expect(decide(&ledger, .storage, roomWouldHelp: true) == .makeRoom)
+        #expect(decide(&ledger, .storage, roomWouldHelp: true) == .giveUp)
     }
 
     @Test func afterAChangeOfPathIsFreeOnce() {
@@ -236,7 +238,7 @@ struct TransfersRetryTests {
     }
 }
 
-@Suite("Retry-After", .takingTurns)
+@Suite("Retry-After", .takingTurns, .timeLimit(.minutes(10)))
 struct TransfersRetryAfterTests {
     @Test(arguments: [
         ("0", Duration.zero), ("7", .seconds(7)), (" 120 ", .seconds(120)), ("121", .seconds(120)),

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ResourceLoader
 
-@Suite("A body that is cut", .takingTurns)
+@Suite("A body that is cut", .takingTurns, .timeLimit(.minutes(10)))
 struct TransfersCutTests {
     @Test func arrivesWholeInOnePiece() async throws {
         let body = pattern(4096)

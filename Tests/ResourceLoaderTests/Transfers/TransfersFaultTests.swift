@@ -6,7 +6,7 @@ import Testing
 @testable import ResourceLoader
 
 /// Each fault of the server, with the class and outcome of the tables.
-@Suite("A server that", .takingTurns)
+@Suite("A server that", .takingTurns, .timeLimit(.minutes(10)))
 struct TransfersFaultTests {
     private static let body = pattern(4096)
 
@@ -163,7 +163,7 @@ struct TransfersFaultTests {
 
     @Test func saysWeHaveItAllIsBelievedOnceItIsChecked() async throws {
         // The body was whole, but could not be stored the first time; the second time there is nothing left to fetch.
-        let rig = try TransferRig(commitFailures: [.storage("disk full")])
+        let rig = try TransferRig(commitFailures: [.storage("disk full", isFull: true)])
         let (end, _, requests, _) = try await run(rig: rig) { exchange in
             if exchange.request.rangeStart == 4096 {
                 exchange.answer("416 Range Not Satisfiable", ["Content-Range: bytes */4096"])
@@ -549,6 +549,68 @@ struct TransfersFaultTests {
         await rig.engine.shutDown()
     }
 
+    @Test func hasAResourceAgainIsAskedForItLikeForAnyOther() async throws {
+        let server = try FaultServer { exchange in
+            if exchange.number == 0 { exchange.answer("404 Not Found") } else { serve(Self.body, exchange) }
+        }
+        defer { server.stop() }
+        let rig = try TransferRig()
+        #expect(await rig.run(try .get(server.url())).failure == .missing)
+        #expect(await rig.run(try .get(server.url(), priority: .user)).result != nil)
+        #expect(await rig.run(try .get(server.url())).result != nil)
+        await rig.engine.shutDown()
+    }
+
+    // MARK: - A question about the caller's copy
+
+    /// Asks whether a copy still holds, over a part of its successor if there is one.
+    private func askAboutACopy(
+        _ name: String, _ rig: TransferRig, _ script: @escaping FaultServer.Script
+    ) async throws -> (end: TransferState, outcomes: [TransferOutcome], requests: [FaultServer.Request]) {
+        let server = try FaultServer(script)
+        defer { server.stop() }
+        let outcomes = rig.engine.outcomes()
+        let request = try TransferRequest(
+            url: server.url(), headers: [TransferHeader(name, "\"v0\"")], kind: .original)
+        let (end, _) = await rig.runThroughBackoffs(request)
+        await rig.engine.shutDown()
+        var told: [TransferOutcome] = []
+        for await outcome in outcomes { told.append(outcome) }
+        return (end, told, server.requests)
+    }
+
+    @Test(arguments: ["If-None-Match", "if-modified-since"])
+    func saysThatTheCopyHoldsSucceedsWithoutABody(_ name: String) async throws {
+        let rig = try TransferRig()
+        let (end, outcomes, _) = try await askAboutACopy(name, rig) {
+            $0.send("HTTP/1.1 304 Not Modified\r\nETag: \"v0\"\r\nCache-Control: max-age=60\r\n\r\n")
+        }
+        #expect(end.result?.body == .notModified)
+        #expect(end.result?.length == 0)
+        #expect(end.result?.head["Cache-Control"] == "max-age=60")
+        #expect(outcomes.map(\.failure) == [nil])
+        #expect(rig.engine.statistics.finished == 1)
+        #expect(rig.engine.statistics.failed == 0)
+        #expect(rig.files.isEmpty)
+        #expect(rig.committer.bodies.isEmpty)
+    }
+
+    @Test func saysThatTheCopyHoldsAfterAllLeavesNothingOfItsSuccessor() async throws {
+        let rig = try TransferRig()
+        let (end, _, requests) = try await askAboutACopy("If-None-Match", rig) { exchange in
+            if exchange.number == 0 { return serve(Self.body, exchange, cutAfter: 1000) }
+            exchange.send("HTTP/1.1 304 Not Modified\r\n\r\n")
+        }
+        #expect(requests.map(\.rangeStart) == [nil, 1000])
+        #expect(end.result?.body == .notModified)
+        #expect(rig.files.isEmpty)
+    }
+
+    @Test func saysThatACopyHoldsOfWhichNobodyAskedIsRejected() async throws {
+        let (end, _, _, _) = try await run { $0.send("HTTP/1.1 304 Not Modified\r\n\r\n") }
+        #expect(end.failure == .rejected)
+    }
+
     // MARK: - Limits and checks
 
     @Test func announcesTooMuchIsCutOffBeforeItsBody() async throws {
@@ -615,7 +677,7 @@ struct TransfersFaultTests {
     }
 
     @Test func cannotBeStoredMakesRoomOnce() async throws {
-        let full = SinkFailure.storage("No space left on device")
+        let full = SinkFailure.storage("No space left on device", isFull: true)
         let once = try await run(rig: TransferRig(commitFailures: [full])) { serve(Self.body, $0) }
         #expect(once.end.result != nil)
         let twice = try await run(rig: TransferRig(commitFailures: [full, full])) { serve(Self.body, $0) }
@@ -623,6 +685,14 @@ struct TransfersFaultTests {
         let noRoom = try await run(rig: TransferRig(commitFailures: [full], makesRoom: false)) { serve(Self.body, $0) }
         #expect(noRoom.end.failure == .storage)
         #expect(noRoom.requests.count == 1)
+    }
+
+    @Test func cannotBeStoredForAnyOtherReasonIsNotAskedAgain() async throws {
+        let rig = try TransferRig(commitFailures: [.storage("Permission denied")])
+        let (end, _, requests, _) = try await run(rig: rig) { serve(Self.body, $0) }
+        #expect(end.failure == .storage)
+        #expect(requests.count == 1)
+        #expect(rig.committer.roomAsked.isEmpty)
     }
 
     // MARK: - Connections

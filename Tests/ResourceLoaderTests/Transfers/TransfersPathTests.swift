@@ -5,7 +5,7 @@ import Testing
 
 @testable import ResourceLoader
 
-@Suite("A running transfer, when the path changes,", .takingTurns)
+@Suite("A running transfer, when the path changes,", .takingTurns, .timeLimit(.minutes(10)))
 struct TransfersPathTests {
     private static let body = pattern(1_000_000)
     private static let wifi = TransferPath(isOnline: true, link: .wifi, route: "wifi")

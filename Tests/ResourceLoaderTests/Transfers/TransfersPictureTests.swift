@@ -3,7 +3,7 @@ import Testing
 
 @testable import ResourceLoader
 
-@Suite("A picture's header", .takingTurns)
+@Suite("A picture's header", .takingTurns, .timeLimit(.minutes(10)))
 struct TransfersPictureTests {
     static func png(_ width: Int, _ height: Int) -> [UInt8] {
         [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13] + Array("IHDR".utf8) + big(width, 4)

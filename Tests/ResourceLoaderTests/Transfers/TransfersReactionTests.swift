@@ -3,7 +3,7 @@ import Testing
 
 @testable import ResourceLoader
 
-@Suite("The reaction of a transfer to the network", .takingTurns)
+@Suite("The reaction of a transfer to the network", .takingTurns, .timeLimit(.minutes(10)))
 struct TransfersReactionTests {
     private let kib: Int64 = 1024
 
@@ -193,7 +193,7 @@ struct TransfersReactionTests {
     }
 }
 
-@Suite("After an outage", .takingTurns)
+@Suite("After an outage", .takingTurns, .timeLimit(.minutes(10)))
 struct TransfersOutageTests {
     @Test func requestsGoOutByOneTwoFourSix() {
         var ramp = OutageRamp(slots: 6)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ResourceLoader
 
-@Suite("A request", .takingTurns)
+@Suite("A request", .takingTurns, .timeLimit(.minutes(10)))
 struct TransfersRequestTests {
     private func post(
         _ body: RequestBody, url: String = "http://h/x", headers: [TransferHeader] = [], stableID: String? = nil,
@@ -162,7 +162,7 @@ struct TransfersRequestTests {
     }
 }
 
-@Suite("A redirect", .takingTurns)
+@Suite("A redirect", .takingTurns, .timeLimit(.minutes(10)))
 struct TransfersRedirectTests {
     private func hop(_ url: String, _ headers: [TransferHeader] = [], body: RequestBody? = nil) throws
         -> RedirectRule.Hop

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ResourceLoader
 
-@Suite("The answer to a request for the rest", .takingTurns)
+@Suite("The answer to a request for the rest", .takingTurns, .timeLimit(.minutes(10)))
 struct TransfersResumeTableTests {
     private static let part = PartialBody(offset: 100, total: 1000, validator: .etag("\"v1\""))
 

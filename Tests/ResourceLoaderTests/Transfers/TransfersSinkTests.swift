@@ -3,7 +3,7 @@ import Testing
 
 @testable import ResourceLoader
 
-@Suite("A complete body", .takingTurns)
+@Suite("A complete body", .takingTurns, .timeLimit(.minutes(10)))
 struct TransfersSinkTests {
     private func failure(
         _ bytes: [UInt8], length: Int64? = nil, digest: [UInt8]? = nil, expects: ExpectedBody = .anything,
