@@ -24,11 +24,6 @@ import Testing
             isConstrained: via.isConstrained)
     }
 
-    @Test(arguments: zip(NetworkPath.Status.allCases, ["unknown", "offline", "wifi", "wwan", "wired", "other"]))
-    func everyStatusKeepsItsName(_ status: NetworkPath.Status, _ name: String) {
-        #expect("\(PathFacts.Status(status))" == name)
-    }
-
     @Test func whatIsExpensiveIsMetered() {
         let facts = PathFacts(path(.wwan, interface(.wwan, isExpensive: true, evidence: .type(.wwan))))
         #expect(facts == PathFacts(.wwan, metered: .yes, network: "i"))

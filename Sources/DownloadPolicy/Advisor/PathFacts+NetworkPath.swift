@@ -20,24 +20,10 @@ extension PathFacts {
                 .unknown
             }
         self.init(
-            Status(path.status), metered: metered, constrained: path.isConstrained ? .yes : .unknown,
+            path.status, metered: metered, constrained: path.isConstrained ? .yes : .unknown,
             network: physical.map { physical in
                 path.gateways.first.map { "\(physical.name) via \($0)" } ?? physical.name
             })
-    }
-}
-
-extension PathFacts.Status {
-    /// The case of the same name.
-    public init(_ status: NetworkPath.Status) {
-        switch status {
-        case .unknown: self = .unknown
-        case .offline: self = .offline
-        case .wifi: self = .wifi
-        case .wwan: self = .wwan
-        case .wired: self = .wired
-        case .other: self = .other
-        }
     }
 }
 

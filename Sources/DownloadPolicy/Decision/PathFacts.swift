@@ -1,3 +1,5 @@
+public import Reachability
+
 /// Whether something holds, where it is possible that nobody knows.
 public enum Certainty: UInt8, Sendable, Hashable, Codable, CaseIterable {
     /// It does not hold.
@@ -13,24 +15,8 @@ public enum Certainty: UInt8, Sendable, Hashable, Codable, CaseIterable {
 /// These are the facts of a network path without its interfaces and addresses, so that a policy can be written, tested
 /// and replayed without a network.
 public struct PathFacts: Sendable, Hashable, Codable {
-    /// How packets leave this machine; the cases are those of a network path's status.
-    public enum Status: UInt8, Sendable, Hashable, Codable, CaseIterable {
-        /// Nothing has been read yet.
-        case unknown
-        /// There is no way out.
-        case offline
-        /// Over Wi-Fi.
-        case wifi
-        /// Over a cellular network.
-        case wwan
-        /// Over a cable.
-        case wired
-        /// Over something else, such as a tunnel with nothing known beneath it.
-        case other
-
-        /// Whether there is a way out.
-        public var isOnline: Bool { self != .unknown && self != .offline }
-    }
+    /// How packets leave this machine.
+    public typealias Status = NetworkPath.Status
 
     /// How packets leave.
     public var status: Status

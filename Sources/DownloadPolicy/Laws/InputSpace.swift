@@ -1,3 +1,5 @@
+public import Reachability
+
 /// A finite space of inputs: every combination of the values listed.
 ///
 /// Values are put in order of cost and repeated ones are dropped, so that neighbours in a dimension differ by one step.
@@ -72,7 +74,7 @@ public struct InputSpace: Sendable {
         self.preferences = preferences.unique()
         let named = (0..<rungs).map { Trigger.user(naming: Quality(rung: UInt8(truncatingIfNeeded: $0))) }
         self.triggers = (triggers ?? [.prefetch, .visible, .user] + named).unique()
-        self.statuses = statuses.unique().sorted { $0.costRank < $1.costRank }
+        self.statuses = statuses.unique().sorted { $0.place < $1.place }
         self.metered = metered.unique().sorted { $0.rawValue < $1.rawValue }
         self.constrained = constrained.unique().sorted { $0.rawValue < $1.rawValue }
         self.roaming = roaming.unique().sorted { $0.rawValue < $1.rawValue }
@@ -186,16 +188,7 @@ public enum InputSpaceError: Error, Sendable, Hashable, CustomStringConvertible 
 
 extension PathFacts.Status {
     /// From the cheapest to the costliest, then those over which nothing flows.
-    var costRank: Int {
-        switch self {
-        case .wired: 0
-        case .wifi: 1
-        case .other: 2
-        case .wwan: 3
-        case .offline: 4
-        case .unknown: 5
-        }
-    }
+    fileprivate var place: Int { isOnline ? costRank : self == .offline ? 10 : 11 }
 }
 
 extension Array where Element: Hashable {

@@ -51,7 +51,7 @@ public struct NetworkPath: Sendable, Hashable {
 
     /// How the monitor learns of changes.
     public enum Updates: Sendable, Hashable {
-        /// The kernel rings: changes arrive within microseconds.
+        /// The kernel sends notifications: changes arrive within a fraction of a millisecond.
         case events
         /// The kernel can be asked but does not ring here (some sandboxes), for the given cause: changes arrive at the next poll.
         case polling(because: NetlinkError)
@@ -160,7 +160,7 @@ public struct NetworkPath: Sendable, Hashable {
     package static let unknown = NetworkPath(status: .unknown)
 
     /// There is a way out: the status is neither `unknown` nor `offline`.
-    public var isOnline: Bool { status != .unknown && status != .offline }
+    public var isOnline: Bool { status.isOnline }
 }
 
 extension NetworkPath.OfflineReason: Comparable {
@@ -173,6 +173,9 @@ extension NetworkPath.OfflineReason: Comparable {
 }
 
 extension NetworkPath.Status {
+    /// There is a way out: neither `unknown` nor `offline`.
+    public var isOnline: Bool { self != .unknown && self != .offline }
+
     /// Costlier is greater; without a way out there is no cost.
     package var costRank: Int {
         switch self {
