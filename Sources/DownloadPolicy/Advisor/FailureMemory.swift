@@ -1,21 +1,3 @@
-/// The name of a resource, by which its cache, failures and decisions are kept apart.
-public struct ResourceID: Sendable, Hashable, Codable, ExpressibleByStringLiteral, CustomStringConvertible {
-    /// The name; what it means is the caller's business.
-    public let name: String
-
-    /// A resource of that name.
-    public init(_ name: String) {
-        self.name = name
-    }
-
-    /// A resource named by a literal.
-    public init(stringLiteral name: String) {
-        self.name = name
-    }
-
-    public var description: String { name }
-}
-
 /// Before which moment resources that failed should not be tried again.
 ///
 /// The wait is drawn at random between nothing and 0.5 s x 2^n, at most 30 s, where n counts the failures before this
