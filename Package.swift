@@ -49,6 +49,7 @@ let package = Package(
                 "TestSupport",
             ],
             exclude: ["Replay/Fixtures"]),
+        .testTarget(name: "ReachTests", dependencies: ["reach", "Reachability", "ReachabilityTestKit", "TestSupport"]),
         .testTarget(name: "HostTests", dependencies: ["Reachability", "ReachabilityTestKit", "TestSupport"]),
         .executableTarget(
             name: "policy-helper", dependencies: ["DownloadPolicy", "Reachability"], path: "Tests/PolicyHelper"),

@@ -156,6 +156,10 @@ struct Invocation {
         interfaces, this machine's IP addresses, all routes with their gateways, the name servers, and the names of
         Wi-Fi networks joined meanwhile: no traffic, no keys, no addresses that were talked to.
 
+        With --json, a line is an object: time, monotonic_ns, status, reason, interface and via (name, index, type, evidence),
+        interfaces, gateways, ipv4, ipv6, dns, expensive, constrained, updates (events; polling or stale: then error says
+        why; stale is the last path known).
+
         Statuses: wifi, wwan (cellular, dial-up), wired, other, offline. Needs no privileges, sends no packet.
         Exit status 2: the command line is wrong. 3: the kernel can't be asked.
         """

@@ -26,7 +26,7 @@ enum PathFormat: Sendable {
 
 // MARK: - For programs
 
-/// One object, with the keys that the README lists.
+/// One object, with the keys that the README and `reach help` list.
 private func jsonLine(for path: NetworkPath, at time: Timestamp) -> String {
     var json = JSONObject()
     json.add("time", .text(rfc3339(time)))
@@ -42,6 +42,8 @@ private func jsonLine(for path: NetworkPath, at time: Timestamp) -> String {
     json.add("dns", .flag(path.supportsDNS))
     json.add("expensive", .flag(path.isExpensive))
     json.add("constrained", .flag(path.isConstrained))
+    json.add("updates", .text(path.updates.word))
+    json.add("error", path.updates.error.map { .text($0.description) } ?? .null)
     return json.text + "\n"
 }
 
@@ -141,6 +143,23 @@ struct TableStyle: Sendable {
         case .wwan: "\u{1B}[33m"
         case .other: "\u{1B}[36m"
         case .offline, .unknown: "\u{1B}[31m"
+        }
+    }
+}
+
+extension NetworkPath.Updates {
+    fileprivate var word: String {
+        switch self {
+        case .events: "events"
+        case .polling: "polling"
+        case .stale: "stale"
+        }
+    }
+
+    fileprivate var error: NetlinkError? {
+        switch self {
+        case .events: nil
+        case .polling(let error), .stale(let error): error
         }
     }
 }
