@@ -75,13 +75,12 @@ package enum MessageParser {
             of: message, after: MemoryLayout<ifaddrmsg>.size, upTo: Int(IFA_FLAGS)
         ) { attributes -> AddressMessage? in
             // IFA_ADDRESS is the peer's on a point-to-point link; IFA_LOCAL, where it is given, is always our own.
-            guard let address = attributes.address(Int(IFA_LOCAL)) ?? attributes.address(Int(IFA_ADDRESS)) else {
-                return nil
-            }
+            let prefix = attributes.address(Int(IFA_ADDRESS))
+            guard let address = attributes.address(Int(IFA_LOCAL)) ?? prefix else { return nil }
             let flags = attributes.uint32(Int(IFA_FLAGS)) ?? UInt32(header.ifa_flags)
             return AddressMessage(
                 index: Int32(bitPattern: header.ifa_index), address: address, prefixLength: header.ifa_prefixlen,
-                flags: AddressFlags(rawValue: flags).intersection(.relevant))
+                peer: prefix == address ? nil : prefix, flags: AddressFlags(rawValue: flags).intersection(.relevant))
         }
     }
 
