@@ -60,6 +60,17 @@ package struct Dump<Element: Sendable>: Sendable {
         self.elements = elements
         self.isInterrupted = isInterrupted
     }
+
+    /// Asks until nothing has interrupted the answer. The last of so many attempts is used as it is.
+    static func whole(
+        within attempts: Int, _ ask: () throws(NetlinkError) -> Dump
+    ) throws(NetlinkError) -> Dump {
+        for _ in 1..<attempts {
+            let dump = try ask()
+            if !dump.isInterrupted { return dump }
+        }
+        return try ask()
+    }
 }
 
 /// What rings the doorbell.

@@ -32,8 +32,7 @@ import Testing
         let expected = LinkMessage(
             index: 7, name: "bond0", hardwareType: 1, flags: [.up, .running, .lowerUp], operationalState: .up,
             carrier: true, kind: "bond", portKind: "bridge", master: 9, parent: 3, parentIsElsewhere: true,
-            activePort: 4,
-            mtu: 1400)
+            activePort: 4)
         #expect(event(bytes.bytes) == .link(expected))
     }
 
