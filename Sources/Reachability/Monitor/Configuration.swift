@@ -59,5 +59,19 @@ extension ReachabilityMonitor {
         public internal(set) var evaluations = 0
         /// Changes of path published.
         public internal(set) var changes = 0
+
+        /// Adds the counts of another session.
+        static func += (total: inout Statistics, session: Statistics) {
+            total.overruns += session.overruns
+            total.interruptedDumps += session.interruptedDumps
+            total.forgedMessages += session.forgedMessages
+            total.malformedMessages += session.malformedMessages
+            total.irrelevantMessages += session.irrelevantMessages
+            total.resumes += session.resumes
+            total.reopenings += session.reopenings
+            total.snapshots += session.snapshots
+            total.evaluations += session.evaluations
+            total.changes += session.changes
+        }
     }
 }

@@ -414,6 +414,35 @@ struct SubscriberTests {
         #expect(await Task(executorPreference: monitor.readerExecutor) { 9 }.value == 9)
     }
 
+    // MARK: Statistics
+
+    @Test func theStatisticsOnlyGrowFromSessionToSession() async throws {
+        let monitor = kernel.makeMonitor()
+        let isOver = Counter()
+        let flapping = Task.detached {
+            defer { isOver.increment() }
+            for _ in 0..<2000 {
+                try monitor.start()
+                monitor.stop()
+            }
+        }
+        // A question opens a session, too, while the one before may still be ending.
+        let asking = Task.detached {
+            defer { isOver.increment() }
+            for _ in 0..<2000 { _ = try monitor.path(to: IPAddress(10, 9, 0, 7)) }
+        }
+        var last = 0
+        while isOver.count < 2 {
+            let snapshots = monitor.statistics.snapshots
+            if snapshots < last { Issue.record("\(snapshots) after \(last)") }
+            last = max(last, snapshots)
+            await Task.yield()
+        }
+        try await flapping.value
+        try await asking.value
+        monitor.stop()
+    }
+
     @Test func aTaskThatYieldsForEverDoesNotKeepTheReaderFromItsDoorbells() async throws {
         let monitor = kernel.makeMonitor()
         try monitor.start()
