@@ -79,7 +79,14 @@ extension SimulatedKernel {
         try change { state throws(Refusal) in
             var traits = try kind.traits(in: state)
             if let hardware { traits.facts = hardware.facts }
-            let index = try state.add(index: index.map { Int32($0) }) { traits.device(name, index: $0) }
+            let wanted = try index.map { index throws(Refusal) in
+                // The last one is left out, because a next one is to come after it.
+                guard let number = Int32(exactly: index), (1..<Int32.max).contains(number) else {
+                    throw .invalid("\(index) is no index of a link")
+                }
+                return number
+            }
+            let index = try state.add(index: wanted) { traits.device(name, index: $0) }
             if up { state.setUp(index, true) }
             return Int(index)
         }
