@@ -3,15 +3,19 @@ public import Netlink
 extension SimulatedKernel {
     /// A route, in the words of `ip route`.
     public struct Route: Sendable, Hashable {
+        /// What the kernel does with packets to the destination, in the words of `ip route`.
         public enum Kind: Sendable, Hashable {
             case unicast, local, blackhole, unreachable, prohibit, `throw`
         }
 
         /// One leg of a multipath route.
         public struct Leg: Sendable, Hashable {
+            /// The address of the next hop; `nil` where the destination is on the link itself.
             public var gateway: String?
+            /// The name of the link; `nil` for the one that leads to the gateway.
             public var link: String?
 
+            /// - Parameters: see the properties.
             public init(via gateway: String? = nil, over link: String? = nil) {
                 self.gateway = gateway
                 self.link = link
@@ -20,7 +24,9 @@ extension SimulatedKernel {
 
         /// `default`, or a destination with its length.
         public var destination: String
+        /// What the kernel does with packets to there.
         public var kind: Kind
+        /// The ways that packets take: none, one, or several of a multipath route.
         public var legs: [Leg]
         /// `nil` for the family's usual one: 0 for IPv4, 1024 for IPv6. In what to remove: any.
         public var metric: Int?
@@ -144,12 +150,15 @@ extension SimulatedKernel {
 
     /// A routing rule, in the words of `ip rule`.
     public struct Rule: Sendable, Hashable {
+        /// What happens to packets that a rule applies to.
         public enum Action: Sendable, Hashable {
             case lookUp(table: Int)
             case blackhole, unreachable, prohibit
         }
 
+        /// What happens to packets that the rule applies to.
         public var action: Action
+        /// IPv4 and IPv6 have rules of their own.
         public var family: IPAddress.Family
         /// `nil`: before all rules but the first.
         public var priority: Int?
@@ -166,6 +175,7 @@ extension SimulatedKernel {
         /// Answers with a prefix no longer than this do not count.
         public var suppressedLength: Int?
 
+        /// - Parameters: see the properties.
         public init(
             _ action: Action, family: IPAddress.Family = .ipv4, priority: Int? = nil, from: String? = nil,
             to: String? = nil, outputLink: String? = nil, mark: Int = 0, isInverted: Bool = false,
