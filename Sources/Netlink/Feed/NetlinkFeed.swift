@@ -14,7 +14,7 @@ package protocol NetlinkConversation: AnyObject {
     /// Descriptors that become readable when the doorbell rings.
     var doorbells: [CInt] { get }
 
-    /// Why the kernel can be asked but does not ring; `nil` in a good world.
+    /// The error that prevents notifications; `nil` when there is none.
     var deafness: NetlinkError? { get }
 
     /// Changes the destinations whose routes ring.

@@ -51,11 +51,12 @@ public struct NetworkPath: Sendable, Hashable {
 
     /// How the monitor learns of changes.
     public enum Updates: Sendable, Hashable {
-        /// The kernel rings: changes arrive within microseconds.
+        /// The kernel sends notifications: changes arrive in a fraction of a millisecond.
         case events
-        /// The kernel can be asked but does not ring here (some sandboxes), for the given cause: changes arrive at the next poll.
+        /// The kernel can be asked but sends no notifications here (some sandboxes), because of the given error: changes arrive at
+        /// the next poll.
         case polling(because: NetlinkError)
-        /// The kernel could not be asked again, for the given cause: the path is the last one known, and attempts go on.
+        /// The kernel could not be asked again, because of the given error: the path is the last one known, and attempts go on.
         case stale(because: NetlinkError)
     }
 
