@@ -51,8 +51,9 @@ public final class AFNetworkReachabilityManager: NSObject, Sendable {
 
     /// The program's block, which AFNetworking does not ask to be sendable.
     ///
-    /// Safe to hand over because nobody but ``deliver(_:_:)`` calls it, on the one queue that the program expects it on. The
-    /// compiler has a block that belongs to the main actor check that itself, should somebody set another queue.
+    /// Safe to hand over because nobody but ``deliver(_:_:)`` calls it, on the one queue that the program expects it on. That
+    /// holds only as long as `completionQueue` is not changed while a delivery is under way: then the old queue and the new one
+    /// could both run it. A block that belongs to the main actor checks at run time that it is there.
     private struct Block: @unchecked Sendable {
         let call: (AFNetworkReachabilityStatus) -> Void
     }
@@ -76,9 +77,9 @@ public final class AFNetworkReachabilityManager: NSObject, Sendable {
 
     /// A manager for the way to a host.
     ///
-    /// The name is resolved on a thread of its own, and again when the network changes. Until then the status is `unknown`, for 5
-    /// seconds at most; while the name has no address it is `notReachable`. So it is for texts that are no host names, such
-    /// as URLs and the empty string.
+    /// The name is resolved on a thread of its own, and again when the network changes. Until it is resolved, which takes 5 seconds
+    /// at most, the status is `unknown`. While the name has no address the status is `notReachable`, as it is for texts that are
+    /// no host names, such as URLs and the empty string.
     ///
     /// - Parameter domain: a name such as `example.com`, or an address such as `192.0.2.1`.
     public convenience init(forDomain domain: String) {
@@ -160,7 +161,8 @@ public final class AFNetworkReachabilityManager: NSObject, Sendable {
         state.withLock { $0.block = block }
     }
 
-    /// The queue for deliveries, a serial one; `nil`, as at first, for the main queue.
+    /// The queue for deliveries, a serial one; `nil`, as at first, for the main queue. To be set while the manager is stopped: both
+    /// queues could call the block at the same time while a delivery is under way.
     public var completionQueue: DispatchQueue? {
         get { state.withLock(\.completionQueue) }
         set { state.withLock { $0.completionQueue = newValue } }

@@ -78,7 +78,7 @@ public struct IPAddress: Sendable, Hashable {
         family == .ipv4 ? high >> 56 == 127 : high == 0 && low == 1
     }
 
-    /// 169.254.0.0/16 (RFC 3927) or fe80::/10 (RFC 4291): good for the cable it is on, and no further.
+    /// 169.254.0.0/16 (RFC 3927) or fe80::/10 (RFC 4291): valid on one link only.
     public var isLinkLocal: Bool {
         family == .ipv4 ? high >> 48 == 0xA9FE : high >> 54 == 0xFE80 >> 6
     }

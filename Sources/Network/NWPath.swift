@@ -4,15 +4,15 @@
 public struct NWPath: Equatable, Sendable {
     /// Whether there is a way out.
     public enum Status: Hashable, Sendable {
-        /// There is one.
+        /// There is a way out.
         case satisfied
-        /// There is none.
+        /// There is no way out.
         case unsatisfied
-        /// There is none yet: a link waits for authentication (802.1X, or Wi-Fi before its keys).
+        /// There is no way out yet: a link waits for authentication (802.1X, or Wi-Fi before its keys).
         case requiresConnection
     }
 
-    /// Why there is no way out. On Linux it is ``notAvailable`` but for monitors that were told what not to use.
+    /// Why there is no way out. On Linux always ``notAvailable``, except for monitors that are to leave out some type of interface.
     public enum UnsatisfiedReason: Hashable, Sendable {
         /// Nothing that could be used has a way out.
         case notAvailable

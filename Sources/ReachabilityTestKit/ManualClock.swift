@@ -11,12 +11,17 @@ import Synchronization
 public final class ManualClock: Clock, Sendable {
     /// A moment of a manual clock: the time since it was made.
     public struct Instant: InstantProtocol {
+        /// The time since the clock was made.
         public var offset: Duration
 
+        /// - Parameter offset: the time since the clock was made.
         public init(offset: Duration = .zero) { self.offset = offset }
 
+        /// The moment that much later.
         public func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
+        /// The time from this moment to another.
         public func duration(to other: Instant) -> Duration { other.offset - offset }
+        /// Whether a moment comes before another.
         public static func < (one: Instant, other: Instant) -> Bool { one.offset < other.offset }
     }
 
@@ -49,6 +54,7 @@ public final class ManualClock: Clock, Sendable {
 
     private let state = Mutex(State())
 
+    /// A clock at its first moment.
     public init() {}
 
     /// The present moment of this clock.

@@ -17,9 +17,12 @@ extension SimulatedKernel {
     }
 
     /// `ip address del`. The last IPv4 address of a link takes all IPv4 routes over the link with it, without a word.
-    public func removeAddress(_ text: String, from link: String) throws(Refusal) {
+    ///
+    /// - Parameter peer: tells addresses apart that differ in nothing else; `nil` for the first one.
+    public func removeAddress(_ text: String, from link: String, peer: String? = nil) throws(Refusal) {
         let prefix = try Prefix(text)
-        try onLink(link) { state, index throws(Refusal) in try state.remove(prefix, from: index) }
+        let peer = try peer.map { text throws(Refusal) in try Prefix(text).address }
+        try onLink(link) { state, index throws(Refusal) in try state.remove(prefix, peer: peer, from: index) }
     }
 
     /// `ip address flush`: all of them, link-local ones included.

@@ -23,16 +23,23 @@ extension SimulatedKernel {
         case pppoe(over: String)
         /// One end of a pair, the other end of which is in another namespace.
         case veth
+        /// A link that drops what it is given.
         case dummy
         /// A tun device: somebody reads from it until ``setCarrier(_:_:)`` says otherwise.
         case tun
+        /// A WireGuard tunnel.
         case wireguard
         /// Any other tunnel, by the kernel's word for it, such as `ipip` or `xfrm`; and the link that it is bound to.
         case tunnel(String, over: String?)
+        /// A bridge; it has carrier while one of its ports has.
         case bridge
+        /// Several links bound together (``setActivePort(ofBond:_:)``).
         case bond
+        /// Several links bound together by the team driver.
         case team
+        /// A VLAN on the link of that name.
         case vlan(on: String)
+        /// A macvlan on the link of that name.
         case macvlan(on: String)
         /// A macvlan whose parent is in another namespace, as in containers.
         case macvlanFromElsewhere
@@ -53,6 +60,7 @@ extension SimulatedKernel {
         /// The links that sysfs lists beneath it.
         public var lowerLinks: [String]
 
+        /// - Parameters: see the properties.
         public init(
             devtype: String? = nil, driver: String? = nil, hasPhy80211: Bool = false, hasDevice: Bool = true,
             lowerLinks: [String] = []
@@ -79,7 +87,14 @@ extension SimulatedKernel {
         try change { state throws(Refusal) in
             var traits = try kind.traits(in: state)
             if let hardware { traits.facts = hardware.facts }
-            let index = try state.add(index: index.map { Int32($0) }) { traits.device(name, index: $0) }
+            let wanted = try index.map { index throws(Refusal) in
+                // The last one is left out, because a next one is to come after it.
+                guard let number = Int32(exactly: index), (1..<Int32.max).contains(number) else {
+                    throw .invalid("\(index) is no index of a link")
+                }
+                return number
+            }
+            let index = try state.add(index: wanted) { traits.device(name, index: $0) }
             if up { state.setUp(index, true) }
             return Int(index)
         }

@@ -3,15 +3,19 @@ public import Netlink
 extension SimulatedKernel {
     /// A route, in the words of `ip route`.
     public struct Route: Sendable, Hashable {
+        /// What the kernel does with packets to the destination, in the words of `ip route`.
         public enum Kind: Sendable, Hashable {
             case unicast, local, blackhole, unreachable, prohibit, `throw`
         }
 
         /// One leg of a multipath route.
         public struct Leg: Sendable, Hashable {
+            /// The address of the next hop; `nil` where the destination is on the link itself.
             public var gateway: String?
+            /// The name of the link; `nil` for the one that leads to the gateway.
             public var link: String?
 
+            /// - Parameters: see the properties.
             public init(via gateway: String? = nil, over link: String? = nil) {
                 self.gateway = gateway
                 self.link = link
@@ -20,7 +24,9 @@ extension SimulatedKernel {
 
         /// `default`, or a destination with its length.
         public var destination: String
+        /// What the kernel does with packets to there.
         public var kind: Kind
+        /// The ways that packets take: none, one, or several of a multipath route.
         public var legs: [Leg]
         /// `nil` for the family's usual one: 0 for IPv4, 1024 for IPv6. In what to remove: any.
         public var metric: Int?
@@ -77,11 +83,13 @@ extension SimulatedKernel {
     public func removeRoute(_ route: Route) throws(Refusal) {
         try change { state throws(Refusal) in
             let destination = try route.prefix
-            var pattern = KernelState.Pattern(table: UInt32(route.table ?? 254), destination: destination)
+            var pattern = KernelState.Pattern(
+                table: try UInt32(number: route.table ?? 254, "table"), destination: destination)
             if route.kind != .unicast { pattern.kind = route.kind.number }
-            pattern.metric = route.metric.flatMap { $0 == 0 ? nil : UInt32($0) }
+            let metric = try UInt32(number: route.metric ?? 0, "metric")
+            pattern.metric = metric == 0 ? nil : metric
             pattern.source = try route.source.map { text throws(Refusal) in try Prefix(text).address }
-            pattern.nexthop = route.nexthop.map { UInt32($0) }
+            pattern.nexthop = try route.nexthop.map { id throws(Refusal) in try UInt32(number: id, "nexthop") }
             if let leg = route.legs.first {
                 pattern.link = try leg.link.map { name throws(Refusal) in try state.index(name) }
                 pattern.gateway = try leg.gateway.map { text throws(Refusal) in try Prefix(text).address }
@@ -106,23 +114,30 @@ extension SimulatedKernel {
         try change { state throws(Refusal) in
             let gateway = try gateway.map { text throws(Refusal) in try Prefix(text).address }
             let leg = TableEntry.Leg(link: try state.index(link), gateway: gateway)
-            try state.add(UInt32(id), .leg(leg, family: gateway?.family ?? family))
+            try state.add(try UInt32(number: id, "nexthop"), .leg(leg, family: gateway?.family ?? family))
         }
     }
 
     /// `ip nexthop add id ID blackhole`
     public func addBlackholeNexthop(_ id: Int, family: IPAddress.Family = .ipv4) throws(Refusal) {
-        try change { state throws(Refusal) in try state.add(UInt32(id), .blackhole(family: family)) }
+        try change { state throws(Refusal) in
+            try state.add(try UInt32(number: id, "nexthop"), .blackhole(family: family))
+        }
     }
 
     /// `ip nexthop add id ID group MEMBER/MEMBER…`
     public func addNexthopGroup(_ id: Int, _ members: [Int]) throws(Refusal) {
-        try change { state throws(Refusal) in try state.add(UInt32(id), .group(members.map { UInt32($0) })) }
+        try change { state throws(Refusal) in
+            let members = try members.map { id throws(Refusal) in try UInt32(number: id, "nexthop") }
+            try state.add(try UInt32(number: id, "nexthop"), .group(members))
+        }
     }
 
     /// `ip nexthop del id ID`: the IPv4 routes that use it go without a word.
     public func removeNexthop(_ id: Int) throws(Refusal) {
-        try change { state throws(Refusal) in try state.removeNexthop(UInt32(id)) }
+        try change { state throws(Refusal) in
+            try state.removeNexthop(try UInt32(number: id, "nexthop"))
+        }
     }
 
     /// `net.ipv4.nexthop_compat_mode`: whether routes through nexthop objects show their legs. On at first.
@@ -135,12 +150,15 @@ extension SimulatedKernel {
 
     /// A routing rule, in the words of `ip rule`.
     public struct Rule: Sendable, Hashable {
+        /// What happens to packets that a rule applies to.
         public enum Action: Sendable, Hashable {
             case lookUp(table: Int)
             case blackhole, unreachable, prohibit
         }
 
+        /// What happens to packets that the rule applies to.
         public var action: Action
+        /// IPv4 and IPv6 have rules of their own.
         public var family: IPAddress.Family
         /// `nil`: before all rules but the first.
         public var priority: Int?
@@ -157,6 +175,7 @@ extension SimulatedKernel {
         /// Answers with a prefix no longer than this do not count.
         public var suppressedLength: Int?
 
+        /// - Parameters: see the properties.
         public init(
             _ action: Action, family: IPAddress.Family = .ipv4, priority: Int? = nil, from: String? = nil,
             to: String? = nil, outputLink: String? = nil, mark: Int = 0, isInverted: Bool = false,
@@ -177,15 +196,16 @@ extension SimulatedKernel {
     /// `ip rule add`
     public func addRule(_ rule: Rule) throws(Refusal) {
         try change { state throws(Refusal) in
-            try state.add(try rule.value(in: state), rule.family, priority: rule.priority.map { UInt32($0) })
+            let value = try rule.value(in: state)
+            try state.add(value, rule.family, priority: rule.priority == nil ? nil : value.priority)
         }
     }
 
     /// `ip rule del`: the first one that has all that is given.
     public func removeRule(_ rule: Rule) throws(Refusal) {
         try change { state throws(Refusal) in
-            try state.removeRule(
-                like: try rule.value(in: state), rule.family, priority: rule.priority.map { UInt32($0) })
+            let value = try rule.value(in: state)
+            try state.removeRule(like: value, rule.family, priority: rule.priority == nil ? nil : value.priority)
         }
     }
 }
@@ -228,14 +248,16 @@ extension SimulatedKernel.Route {
             legs.append(TableEntry.Leg(link: link ?? 0, gateway: gateway))
         }
         let isIPv4 = destination.family == .ipv4
-        let metric = metric.map { UInt32($0) } ?? 0
+        let metric = try UInt32(number: metric ?? 0, "metric")
         let isConnected = kind == .unicast && nexthop == nil && legs.count == 1 && legs[0].gateway == nil
         return TableEntry(
-            table: UInt32(table ?? (kind == .local ? 255 : 254)), destination: destination, kind: kind.number,
+            table: try UInt32(number: table ?? (kind == .local ? 255 : 254), "table"), destination: destination,
+            kind: kind.number,
             metric: isIPv4 || metric != 0 ? metric : 1024,
             scope: kind == .local ? .host : isConnected ? .link : .universe,
             source: try source.map { text throws(SimulatedKernel.Refusal) in try Prefix(text).address },
-            legs: legs, nexthop: nexthop.map { UInt32($0) })
+            legs: legs,
+            nexthop: try nexthop.map { id throws(SimulatedKernel.Refusal) in try UInt32(number: id, "nexthop") })
     }
 }
 
@@ -243,16 +265,25 @@ extension SimulatedKernel.Rule {
     fileprivate func value(in state: KernelState) throws(SimulatedKernel.Refusal) -> RoutingRule {
         let action: RoutingRule.Action =
             switch action {
-            case .lookUp(let table): .lookUp(table: UInt32(table))
+            case .lookUp(let table): .lookUp(table: try UInt32(number: table, "table"))
             case .blackhole: .blackhole
             case .unreachable: .unreachable
             case .prohibit: .prohibit
             }
         return RoutingRule(
-            priority: UInt32(priority ?? 0),
+            priority: try UInt32(number: priority ?? 0, "priority"),
             from: try from.map { text throws(SimulatedKernel.Refusal) in try Prefix(text) },
             to: try to.map { text throws(SimulatedKernel.Refusal) in try Prefix(text) },
             outputLink: try outputLink.map { name throws(SimulatedKernel.Refusal) in try state.index(name) },
-            mark: UInt32(mark), isInverted: isInverted, action: action, suppressedLength: suppressedLength)
+            mark: try UInt32(number: mark, "mark"), isInverted: isInverted, action: action,
+            suppressedLength: suppressedLength)
+    }
+}
+
+extension UInt32 {
+    /// - Parameter what: what the number is of.
+    fileprivate init(number: Int, _ what: String) throws(SimulatedKernel.Refusal) {
+        guard let number = UInt32(exactly: number) else { throw .invalid("\(what) \(number) does not fit 32 bits") }
+        self = number
     }
 }

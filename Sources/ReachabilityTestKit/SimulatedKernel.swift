@@ -140,8 +140,9 @@ extension SimulatedKernel: NetlinkFeed {
 extension SimulatedKernel {
     /// Makes an operation of monitors fail from now on.
     ///
-    /// `openSocket` keeps monitors from starting. `joinGroup` makes the kernel one that can be asked but does not ring, for monitors
-    /// that start from now on. `receive` breaks off a conversation at the next message.
+    /// `openSocket` keeps monitors from starting. `joinGroup` makes the kernel one that can be asked but sends no notifications, for
+    /// monitors that start from now on; `watchSuspend` one that does not tell when the machine has slept, unless `errno` says that
+    /// something is used up. `receive` breaks off a conversation at the next message.
     ///
     /// - Parameters:
     ///   - operation: what fails.

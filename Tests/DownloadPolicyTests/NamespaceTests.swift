@@ -4,7 +4,9 @@ import Testing
 @testable import DownloadPolicy
 
 /// The app of a few lines that is in the helper, in a network namespace whose links come and go.
-@Suite(.takingTurns, .timeLimit(.minutes(10)), .enabled(if: HelperProcess.canBeAlone, "needs root, unshare and ip"))
+@Suite(
+    .takingTurns, .timeLimit(.minutes(10)),
+    .enabled(if: HelperProcess.canBeAlone || HelperProcess.isRequired, "needs root, unshare and ip"))
 struct NamespaceTests {
     private func add(_ name: String, _ network: Int) -> String {
         """

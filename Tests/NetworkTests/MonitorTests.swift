@@ -1,3 +1,4 @@
+import Foundation
 import Network
 import Reachability
 import ReachabilityTestKit
@@ -248,9 +249,12 @@ private struct Bench {
         #expect(try await bench.next().status == .satisfied)
     }
 
-    @Test func isWhatTheRealMachineSays() throws {
-        let monitor = ReachabilityMonitor()
-        do { try monitor.start() } catch { return }
-        #expect((NWPathMonitor().currentPath.status == .satisfied) == monitor.currentPath.isOnline)
+    /// In CI it has to be there.
+    private static let canAskTheKernel =
+        (try? ReachabilityMonitor().presentPath()) != nil || ProcessInfo.processInfo.environment["CI"] == "true"
+
+    @Test(.enabled(if: canAskTheKernel, "netlink is not to be had here")) func isWhatTheRealMachineSays() throws {
+        let isOnline = try ReachabilityMonitor().presentPath().isOnline
+        #expect((NWPathMonitor().currentPath.status == .satisfied) == isOnline)
     }
 }

@@ -24,8 +24,9 @@ struct InvocationTests {
     }
 
     @Test func waitTakesAListAndATimeout() throws {
-        guard case .wait(for: [.wifi, .wired], timeout: .milliseconds(1500)) = try command(
-            "wait --for wifi,wired --timeout 1.5")
+        guard
+            case .wait(for: [.wifi, .wired], timeout: .milliseconds(1500)) = try command(
+                "wait --for wifi,wired --timeout 1.5")
         else {
             Issue.record("wait with options")
             return
@@ -78,7 +79,9 @@ struct InvocationTests {
     }
 
     @Test func everyCommandAndOptionOfTheSynopsisIsInTheHelp() {
-        for word in ["watch", "status", "wait", "explain", "policy", "record", "replay", "--json", "--settle", "--type"] {
+        for word in [
+            "watch", "status", "wait", "explain", "policy", "record", "replay", "--json", "--settle", "--type",
+        ] {
             #expect(Invocation.help.contains(word))
         }
     }

@@ -14,7 +14,7 @@ package protocol NetlinkConversation: AnyObject {
     /// Descriptors that become readable when the doorbell rings.
     var doorbells: [CInt] { get }
 
-    /// Why the kernel can be asked but does not ring; `nil` in a good world.
+    /// The error that prevents notifications; `nil` when there is none.
     var deafness: NetlinkError? { get }
 
     /// Changes the destinations whose routes ring.
@@ -59,6 +59,17 @@ package struct Dump<Element: Sendable>: Sendable {
     package init(elements: [Element], isInterrupted: Bool = false) {
         self.elements = elements
         self.isInterrupted = isInterrupted
+    }
+
+    /// Asks until nothing has interrupted the answer. The last of so many attempts is used as it is.
+    static func whole(
+        within attempts: Int, _ ask: () throws(NetlinkError) -> Dump
+    ) throws(NetlinkError) -> Dump {
+        for _ in 1..<attempts {
+            let dump = try ask()
+            if !dump.isInterrupted { return dump }
+        }
+        return try ask()
     }
 }
 

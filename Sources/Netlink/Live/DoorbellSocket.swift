@@ -7,11 +7,6 @@ struct DoorbellSocket: ~Copyable {
     /// Why the groups could not be joined, as in sandboxes that emulate rtnetlink without multicast.
     let deafness: NetlinkError?
 
-    private static let groups: [rtnetlink_groups] = [
-        RTNLGRP_LINK, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR, RTNLGRP_IPV4_ROUTE, RTNLGRP_IPV6_ROUTE,
-        RTNLGRP_IPV4_RULE, RTNLGRP_IPV6_RULE,
-    ]
-
     init(watching destinations: [IPAddress]) throws(NetlinkError) {
         let socket = try NetlinkSocket(protocol: NETLINK_ROUTE)
         try socket.setReceiveBuffer(bytes: 1 << 20)
@@ -23,9 +18,7 @@ struct DoorbellSocket: ~Copyable {
     private static func join(_ socket: borrowing NetlinkSocket, watching destinations: [IPAddress]) -> NetlinkError? {
         do throws(NetlinkError) {
             try socket.attachFilter(DoorbellFilter.program(watching: destinations))
-            for group in groups { try socket.join(group: CInt(group.rawValue)) }
-            // Kernels before 5.3 have no nexthop objects, hence no group and nothing to hear.
-            try socket.joinIfKnown(group: CInt(RTNLGRP_NEXTHOP.rawValue))
+            try socket.joinRouting()
         } catch {
             return error
         }
@@ -40,5 +33,18 @@ struct DoorbellSocket: ~Copyable {
 
     func drain(into events: inout [NetlinkEvent]) throws(NetlinkError) -> Bool {
         try queue.drain(into: &events, overrun: .overrun) { MessageParser.event(from: $0) }
+    }
+}
+
+extension NetlinkSocket {
+    /// Joins the groups that tell of all that can change where packets go.
+    func joinRouting() throws(NetlinkError) {
+        let groups = [
+            RTNLGRP_LINK, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR, RTNLGRP_IPV4_ROUTE, RTNLGRP_IPV6_ROUTE,
+            RTNLGRP_IPV4_RULE, RTNLGRP_IPV6_RULE,
+        ]
+        for group in groups { try join(group: CInt(group.rawValue)) }
+        // Kernels before 5.3 have no nexthop objects, hence no group and nothing to hear.
+        try joinIfKnown(group: CInt(RTNLGRP_NEXTHOP.rawValue))
     }
 }

@@ -32,7 +32,7 @@ struct RequestSocket: ~Copyable {
     // MARK: Dumps
 
     /// The statistics are most of a link message, and nobody here reads them.
-    private static let withoutStatistics = (type: UInt16(IFLA_EXT_MASK), value: UInt32(RTEXT_FILTER_SKIP_STATS))
+    static let withoutStatistics = (type: UInt16(IFLA_EXT_MASK), value: UInt32(RTEXT_FILTER_SKIP_STATS))
 
     mutating func links() throws(NetlinkError) -> Dump<LinkMessage> {
         try dump(.dumpLinks, CInt(RTM_GETLINK), ifinfomsg(), Self.withoutStatistics) { MessageParser.link(from: $0) }
@@ -65,16 +65,13 @@ struct RequestSocket: ~Copyable {
         _ attribute: (type: UInt16, value: UInt32)? = nil,
         _ parse: (UnsafeMutablePointer<nlmsghdr>) -> Element?
     ) throws(NetlinkError) -> Dump<Element> {
-        var attempt = 1
-        while true {
-            var request = try MessageBuilder(operation, type: type, flags: NLM_F_DUMP, header: header)
-            if let attribute { try request.put(attribute.type, attribute.value) }
+        var request = try MessageBuilder(operation, type: type, flags: NLM_F_DUMP, header: header)
+        if let attribute { try request.put(attribute.type, attribute.value) }
+        return try Dump.whole(within: Self.dumpAttempts) { () throws(NetlinkError) in
             sequence &+= 1
             request.sequence = sequence
             try send(request.bytes, operation)
-            let dump = try collect(operation, parse)
-            if !dump.isInterrupted || attempt == Self.dumpAttempts { return dump }
-            attempt += 1
+            return try collect(operation, parse)
         }
     }
 

@@ -3,12 +3,17 @@ package struct AddressMessage: Sendable, Hashable {
     package var index: Int32
     package var address: IPAddress
     package var prefixLength: UInt8
+    /// The address at the other end of a point-to-point link, where there is one.
+    package var peer: IPAddress?
     package var flags: AddressFlags
 
-    package init(index: Int32, address: IPAddress, prefixLength: UInt8, flags: AddressFlags = []) {
+    package init(
+        index: Int32, address: IPAddress, prefixLength: UInt8, peer: IPAddress? = nil, flags: AddressFlags = []
+    ) {
         self.index = index
         self.address = address
         self.prefixLength = prefixLength
+        self.peer = peer
         self.flags = flags
     }
 }
@@ -33,6 +38,22 @@ package struct AddressFlags: OptionSet, Sendable, Hashable {
 }
 
 extension AddressMessage {
+    /// What makes an address another one on its link, which can have it twice: with prefixes of different lengths or, in IPv4, with
+    /// several peers. In IPv6 the peer of an address can change, without a word about the old one.
+    package struct Identity: Sendable, Hashable {
+        private let address: IPAddress
+        private let prefixLength: UInt8
+        private let peer: IPAddress?
+
+        fileprivate init(_ message: AddressMessage) {
+            address = message.address
+            prefixLength = message.prefixLength
+            peer = message.address.family == .ipv4 ? message.peer : nil
+        }
+    }
+
+    package var identity: Identity { Identity(self) }
+
     /// Whether packets may carry it as their source now, and be answered from beyond the link.
     package var isUsable: Bool {
         if address.isUnspecified || address.isLinkLocal || address.isLoopback || flags.contains(.duplicate) {

@@ -24,13 +24,12 @@ package struct LinkMessage: Sendable, Hashable {
     package var activePort: Int32?
     /// IFLA_PARENT_DEV_BUS_NAME: the bus of the hardware, if there is any.
     package var bus: String?
-    package var mtu: UInt32
 
     package init(
         index: Int32, name: String, hardwareType: UInt16 = ARPHRD.ethernet, flags: LinkFlags = [],
         operationalState: OperationalState? = nil, carrier: Bool? = nil, kind: String? = nil, portKind: String? = nil,
         master: Int32? = nil, parent: Int32? = nil, parentIsElsewhere: Bool = false, activePort: Int32? = nil,
-        bus: String? = nil, mtu: UInt32 = 1500
+        bus: String? = nil
     ) {
         self.index = index
         self.name = name
@@ -45,7 +44,6 @@ package struct LinkMessage: Sendable, Hashable {
         self.parentIsElsewhere = parentIsElsewhere
         self.activePort = activePort
         self.bus = bus
-        self.mtu = mtu
     }
 }
 

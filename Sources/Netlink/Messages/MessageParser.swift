@@ -7,11 +7,8 @@ package enum MessageParser {
     package static func event(from message: UnsafeMutablePointer<nlmsghdr>) -> NetlinkEvent {
         switch Int32(message.pointee.nlmsg_type) {
         case Int32(RTM_NEWLINK):
-            switch familyOrPartial(message) {
-            case .some(true): return .skipped(.partial)
-            case .some(false): return link(from: message).map { .link($0) } ?? .skipped(.malformed)
-            case .none: return .skipped(.malformed)
-            }
+            if isPartial(message) { return .skipped(.partial) }
+            return link(from: message).map { .link($0) } ?? .skipped(.malformed)
         case Int32(RTM_DELLINK):
             guard let header = payload(of: message, as: ifinfomsg.self) else { return .skipped(.malformed) }
             // A port that leaves a bridge is announced as RTM_DELLINK of family AF_BRIDGE; the link itself lives on.
@@ -31,14 +28,14 @@ package enum MessageParser {
         }
     }
 
-    /// Whether an RTM_NEWLINK is no news of the link: AF_BRIDGE ones carry a port's bridge settings, and those with
-    /// IFLA_WIRELESS announce a wireless extension event with the flags from before the change. `nil` if it is malformed.
-    private static func familyOrPartial(_ message: UnsafeMutablePointer<nlmsghdr>) -> Bool? {
-        guard let header = payload(of: message, as: ifinfomsg.self) else { return nil }
+    /// Whether an RTM_NEWLINK is well-formed and no news of the link: AF_BRIDGE ones carry a port's bridge settings, and those with
+    /// IFLA_WIRELESS announce a wireless extension event with the flags from before the change.
+    private static func isPartial(_ message: UnsafeMutablePointer<nlmsghdr>) -> Bool {
+        guard let header = payload(of: message, as: ifinfomsg.self) else { return false }
         if header.ifi_family != AF_UNSPEC { return true }
         return Attributes.parse(of: message, after: MemoryLayout<ifinfomsg>.size, upTo: Int(IFLA_WIRELESS)) {
             $0.has(Int(IFLA_WIRELESS))
-        }
+        } ?? false
     }
 
     package static func link(from message: UnsafeMutablePointer<nlmsghdr>) -> LinkMessage? {
@@ -55,8 +52,7 @@ package enum MessageParser {
                 master: attributes.int32(Int(IFLA_MASTER)),
                 parent: attributes.int32(Int(IFLA_LINK)),
                 parentIsElsewhere: attributes.has(Int(IFLA_LINK_NETNSID)),
-                bus: attributes.string(Int(IFLA_PARENT_DEV_BUS_NAME)),
-                mtu: attributes.uint32(Int(IFLA_MTU)) ?? 0)
+                bus: attributes.string(Int(IFLA_PARENT_DEV_BUS_NAME)))
             _ = attributes.nested(Int(IFLA_LINKINFO), upTo: Int(IFLA_INFO_SLAVE_KIND)) { info -> Void? in
                 link.kind = info.string(Int(IFLA_INFO_KIND))
                 link.portKind = info.string(Int(IFLA_INFO_SLAVE_KIND))
@@ -75,13 +71,12 @@ package enum MessageParser {
             of: message, after: MemoryLayout<ifaddrmsg>.size, upTo: Int(IFA_FLAGS)
         ) { attributes -> AddressMessage? in
             // IFA_ADDRESS is the peer's on a point-to-point link; IFA_LOCAL, where it is given, is always our own.
-            guard let address = attributes.address(Int(IFA_LOCAL)) ?? attributes.address(Int(IFA_ADDRESS)) else {
-                return nil
-            }
+            let prefix = attributes.address(Int(IFA_ADDRESS))
+            guard let address = attributes.address(Int(IFA_LOCAL)) ?? prefix else { return nil }
             let flags = attributes.uint32(Int(IFA_FLAGS)) ?? UInt32(header.ifa_flags)
             return AddressMessage(
                 index: Int32(bitPattern: header.ifa_index), address: address, prefixLength: header.ifa_prefixlen,
-                flags: AddressFlags(rawValue: flags).intersection(.relevant))
+                peer: prefix == address ? nil : prefix, flags: AddressFlags(rawValue: flags).intersection(.relevant))
         }
     }
 

@@ -15,16 +15,11 @@ package struct Recorder: ~Copyable {
     /// Where to wait for changes.
     package let descriptors: [CInt]
 
-    private static let groups: [rtnetlink_groups] = [
-        RTNLGRP_LINK, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR, RTNLGRP_IPV4_ROUTE, RTNLGRP_IPV6_ROUTE,
-        RTNLGRP_IPV4_RULE, RTNLGRP_IPV6_RULE, RTNLGRP_NEXTHOP,
-    ]
-
     package init(devices: DeviceTree = DeviceTree(), resolverPath: String = "/etc/resolv.conf") throws(NetlinkError) {
         let routing = try NetlinkSocket(protocol: NETLINK_ROUTE)
         // All routes go by, not just those that matter.
         try routing.setReceiveBuffer(bytes: 8 << 20)
-        for group in Self.groups { try routing.join(group: CInt(group.rawValue)) }
+        try routing.joinRouting()
         let generic = try NetlinkSocket.joinedController()
         let requests = try RequestSocket()
         let genericRequests = try RequestSocket(protocol: NETLINK_GENERIC)
@@ -47,7 +42,9 @@ package struct Recorder: ~Copyable {
         var recording = [note(.snapshotBegins)]
         recording += try wirelessSnapshot()
         var links: [LinkMessage] = []
-        let linkMessages = try requests.dump(.dumpLinks, CInt(RTM_GETLINK), ifinfomsg(), Self.withoutStatistics) {
+        let linkMessages = try requests.dump(
+            .dumpLinks, CInt(RTM_GETLINK), ifinfomsg(), RequestSocket.withoutStatistics
+        ) {
             message -> [UInt8]? in
             if let link = MessageParser.link(from: message) { links.append(link) }
             return Self.bytes(of: message)
@@ -63,9 +60,6 @@ package struct Recorder: ~Copyable {
         recording.append(note(.snapshotEnds))
         return recording
     }
-
-    /// The statistics are most of a link message, and change all the time.
-    private static let withoutStatistics = (UInt16(IFLA_EXT_MASK), UInt32(RTEXT_FILTER_SKIP_STATS))
 
     /// - Parameter isOptional: whether kernels are built without such things.
     private mutating func dump<Header: BitwiseCopyable>(
@@ -110,18 +104,18 @@ package struct Recorder: ~Copyable {
 
     private mutating func drainRouting() throws(NetlinkError) -> [RecordedDatagram] {
         var events: [NetlinkEvent] = []
-        var messages: [[UInt8]] = []
+        var messages: [(bytes: [UInt8], event: NetlinkEvent)] = []
         _ = try routing.drain(into: &events, overrun: .overrun) { message in
-            messages.append(Self.bytes(of: message))
-            return MessageParser.event(from: message)
+            let event = MessageParser.event(from: message)
+            messages.append((Self.bytes(of: message), event))
+            return event
         }
         // What was lost can't be had back; what came of it can.
         if events.contains(.overrun) { return try snapshot() }
         var recording: [RecordedDatagram] = []
-        // Forged messages have an event and are no message of the kernel's.
-        for (event, message) in zip(events.filter { $0 != .skipped(.forged) }, messages) {
-            if case .link(let link) = event { recording += describe(link) }
-            recording.append(datagram(.route, message))
+        for message in messages {
+            if case .link(let link) = message.event { recording += describe(link) }
+            recording.append(datagram(.route, message.bytes))
         }
         return recording
     }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// What the program knows better than the kernel about some interfaces. The first rule that says something wins.
+/// Overrides the detected type or cost of some interfaces. The first rule that says something wins.
 ///
 /// ```swift
 /// InterfaceRule("usb*", type: .wwan)                       // this machine's modem looks like a plain USB network card

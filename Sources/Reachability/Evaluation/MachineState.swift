@@ -17,7 +17,7 @@ struct MachineState: Sendable {
     private(set) var usableLinks: Set<Int32> = []
     /// The ports of each bridge, bond, team or VRF.
     private(set) var ports: [Int32: Set<Int32>] = [:]
-    private var addresses: [Int32: [AddressKey: AddressMessage]] = [:]
+    private var addresses: [Int32: [AddressMessage.Identity: AddressMessage]] = [:]
     private var usableAddresses: [IPAddress.Family: Int] = [:]
     /// The facts of links that are named after others in the device files: PPP, and channels of modems.
     private var dependents: [Int32: DeviceFacts] = [:]
@@ -25,17 +25,6 @@ struct MachineState: Sendable {
     /// /proc/net/pppoe when it was last looked at: a device for each session.
     private var pppoeSessions: [String] = []
     private let classifier: Classifier
-
-    /// What makes an address on a link another one: a link can have it twice, with prefixes of different lengths.
-    private struct AddressKey: Hashable {
-        let address: IPAddress
-        let prefixLength: UInt8
-
-        init(_ message: AddressMessage) {
-            address = message.address
-            prefixLength = message.prefixLength
-        }
-    }
 
     init(rules: [InterfaceRule]) {
         classifier = Classifier(rules: rules)
@@ -165,7 +154,7 @@ struct MachineState: Sendable {
 
     @discardableResult
     mutating func update(_ address: AddressMessage) -> Bool {
-        let known = addresses[address.index, default: [:]].updateValue(address, forKey: AddressKey(address))
+        let known = addresses[address.index, default: [:]].updateValue(address, forKey: address.identity)
         if known == address { return false }
         if let known { count(known, -1) }
         count(address, 1)
@@ -174,7 +163,7 @@ struct MachineState: Sendable {
     }
 
     mutating func remove(_ address: AddressMessage) -> Bool {
-        guard let known = addresses[address.index]?.removeValue(forKey: AddressKey(address)) else { return false }
+        guard let known = addresses[address.index]?.removeValue(forKey: address.identity) else { return false }
         count(known, -1)
         reconsider(address.index)
         return true

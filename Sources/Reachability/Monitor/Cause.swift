@@ -26,7 +26,7 @@ public struct Cause: OptionSet, Sendable, Hashable {
     public static let resume = Cause(rawValue: 1 << 9)
     /// The program asked.
     public static let refresh = Cause(rawValue: 1 << 10)
-    /// The poll interval was over, where the kernel does not ring.
+    /// The poll interval was over, where the kernel sends no notifications.
     public static let poll = Cause(rawValue: 1 << 11)
     /// The conversation with the kernel broke off.
     public static let failure = Cause(rawValue: 1 << 12)

@@ -19,14 +19,12 @@ struct Engine {
     var deafness: NetlinkError?
     /// Turns in a row that left something waiting.
     private var unfinishedTurns = 0
-    private(set) var statistics: ReachabilityMonitor.Statistics
+    private(set) var statistics = ReachabilityMonitor.Statistics()
 
     /// Opens the conversation, takes the first snapshot, and asks for the first path.
     init(
-        _ configuration: ReachabilityMonitor.Configuration, _ feed: any NetlinkFeed,
-        continuing statistics: ReachabilityMonitor.Statistics
+        _ configuration: ReachabilityMonitor.Configuration, _ feed: any NetlinkFeed
     ) throws(NetlinkError) {
-        self.statistics = statistics
         self.configuration = configuration
         self.feed = feed
         conversation = try feed.open(watching: configuration.probes)

@@ -41,6 +41,8 @@ final class Hub: Sendable {
         var resolvers: [ObjectIdentifier: Subscriber<NetworkPath>] = [:]
         var transitions: [ObjectIdentifier: Subscriber<Transition>] = [:]
         var refreshers: [CheckedContinuation<NetworkPath, any Error>] = []
+        /// Sessions that are being ended.
+        var ending: [Session] = []
         /// Of the sessions that are over.
         var statistics = ReachabilityMonitor.Statistics()
 
@@ -58,14 +60,20 @@ final class Hub: Sendable {
             }
         }
 
+        /// Takes the session out; its counts stay in sight until they are added to those of the sessions before it.
+        mutating func takeSession() -> Session? {
+            guard let session else { return nil }
+            self.session = nil
+            ending.append(session)
+            return session
+        }
+
         /// Takes the session out if nobody needs it.
         mutating func takeSessionIfIdle() -> Session? {
             let isNeeded =
                 isStarted || questions > 0 || !everywhere.subscribers.isEmpty || !addresses.isEmpty
                 || !transitions.isEmpty || !resolvers.isEmpty
-            if isNeeded { return nil }
-            defer { session = nil }
-            return session
+            return isNeeded ? nil : takeSession()
         }
     }
 
@@ -91,8 +99,8 @@ final class Hub: Sendable {
     var currentPath: NetworkPath { state.withLock { $0.everywhere.path } }
 
     var statistics: ReachabilityMonitor.Statistics {
-        let (session, past) = state.withLock { ($0.session, $0.statistics) }
-        return session?.statistics ?? past
+        let (sessions, past) = state.withLock { ($0.ending + [$0.session].compactMap(\.self), $0.statistics) }
+        return sessions.reduce(into: past) { $0 += $1.statistics }
     }
 
     // MARK: Start and stop
@@ -102,12 +110,12 @@ final class Hub: Sendable {
     /// Opens a session if there is none, and notes the need in the same breath, so that the session can't end in between.
     private func open(for need: Need) throws(NetlinkError) -> Session {
         try opening.withLock { _ throws(NetlinkError) in
-            let (present, past) = state.withLock { state in
+            let present = state.withLock { state in
                 if state.session != nil { state.add(need) }
-                return (state.session, state.statistics)
+                return state.session
             }
             if let present { return present }
-            let session = try Session(configuration, feed, continuing: past)
+            let session = try Session(configuration, feed)
             state.withLock { state in
                 state.add(need)
                 state.session = session
@@ -130,7 +138,7 @@ final class Hub: Sendable {
     private func takeEverything() -> State {
         state.withLock { state in
             let old = state
-            state.session = nil
+            _ = state.takeSession()
             state.isStarted = false
             state.everywhere.subscribers = [:]
             state.addresses = [:]
@@ -161,8 +169,12 @@ final class Hub: Sendable {
     }
 
     private func end(_ session: Session?) {
-        guard let statistics = session?.end() else { return }
-        state.withLock { $0.statistics = statistics }
+        guard let session else { return }
+        session.end()
+        state.withLock { state in
+            state.statistics += session.statistics
+            state.ending.removeAll { $0 === session }
+        }
     }
 
     // MARK: Questions

@@ -11,7 +11,7 @@ import Netlink
 ///
 /// Any number of tasks may iterate at the same time; each gets the present path first, then every change. A task that is slow
 /// misses states in between, never the last one, and holds up nobody else. Iterating starts the monitor, and when the last
-/// iteration is over its sockets and its thread are freed. ``start()`` starts it for good, and tells what is wrong where it can't.
+/// iteration is over its sockets and its thread are freed. ``start()`` keeps it running until ``stop()``; throws if it cannot start.
 ///
 /// No privilege is needed. The monitor sees the network namespace of the thread that starts it. All members may be used from
 /// any thread; none of them waits for the network.
@@ -67,8 +67,8 @@ public final class ReachabilityMonitor: Sendable, AsyncSequence {
 
     /// Asks the kernel afresh for everything, and returns the path that comes of it.
     ///
-    /// There is no need to: the kernel rings for every change. It is for doubts, and for where ``NetworkPath/updates`` says
-    /// `polling`. Starts the monitor for as long as it takes.
+    /// There is usually no need to, because the kernel sends a notification of every change. Use it where
+    /// ``NetworkPath/updates`` says `polling`, or in doubt. Starts the monitor for as long as it takes.
     ///
     /// - Throws: ``NetlinkError`` as ``start()`` does; `CancellationError` if the monitor is stopped meanwhile.
     public func refresh() async throws -> NetworkPath { try await hub.refresh() }

@@ -9,16 +9,16 @@ final class Session: Sendable {
     private let wake: WakeDescriptor
     private let poller: Mutex<Poller>
     private let isOver = Atomic(false)
+    private let lastStatistics = Mutex(ReachabilityMonitor.Statistics())
     /// The path that was there when the session was opened.
     let firstPath: NetworkPath
 
     init(
-        _ configuration: ReachabilityMonitor.Configuration, _ feed: any NetlinkFeed,
-        continuing statistics: ReachabilityMonitor.Statistics
+        _ configuration: ReachabilityMonitor.Configuration, _ feed: any NetlinkFeed
     ) throws(NetlinkError) {
         wake = try WakeDescriptor()
         let poller = try Poller()
-        let engine = try Engine(configuration, feed, continuing: statistics)
+        let engine = try Engine(configuration, feed)
         firstPath = engine.lastPath
         self.engine = Mutex(engine)
         self.poller = Mutex(poller)
@@ -26,16 +26,19 @@ final class Session: Sendable {
 
     /// Ends the session: descriptors are closed when this returns, the thread ends by itself. It is not waited for, because the
     /// caller may be what the thread is waiting for: a cancellation handler, or a job on the thread itself.
-    func end() -> ReachabilityMonitor.Statistics? {
+    func end() {
         isOver.store(true, ordering: .releasing)
         wake.ring()
-        return engine.withLock { engine in
-            defer { engine = nil }
-            return engine?.statistics
+        engine.withLock { engine in
+            if let engine { lastStatistics.withLock { $0 = engine.statistics } }
+            engine = nil
         }
     }
 
-    var statistics: ReachabilityMonitor.Statistics? { engine.withLock { $0?.statistics } }
+    /// Of this session alone; after its end, the last ones.
+    var statistics: ReachabilityMonitor.Statistics {
+        engine.withLock { engine in engine?.statistics ?? lastStatistics.withLock(\.self) }
+    }
 
     /// Has the reader look whether somebody wants something.
     func ring() { wake.ring() }

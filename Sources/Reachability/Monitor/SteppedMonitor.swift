@@ -8,7 +8,7 @@ package struct SteppedMonitor {
     package init(
         configuration: ReachabilityMonitor.Configuration = ReachabilityMonitor.Configuration(), feed: some NetlinkFeed
     ) throws(NetlinkError) {
-        engine = try Engine(configuration, feed, continuing: ReachabilityMonitor.Statistics())
+        engine = try Engine(configuration, feed)
     }
 
     /// The path as of the last look.

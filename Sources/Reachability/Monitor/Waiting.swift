@@ -2,7 +2,7 @@ import Netlink
 
 /// Why a wait ended without what it waited for.
 public enum WaitError: Error, Sendable, Hashable {
-    /// The time was over; the path at that moment.
+    /// The timeout passed first; the path at that moment.
     case timedOut(NetworkPath)
     /// Somebody stopped the monitor.
     case stopped
@@ -16,7 +16,7 @@ extension WaitError: CustomStringConvertible {
     /// One line for people.
     public var description: String {
         switch self {
-        case .timedOut(let path): "the time is over, and the path is \(path)"
+        case .timedOut(let path): "timed out; the path is \(path)"
         case .stopped: "the monitor was stopped"
         case .cancelled: "the wait was cancelled"
         case .unavailable(let error): error.description
@@ -30,7 +30,7 @@ extension ReachabilityMonitor {
     /// - Parameters:
     ///   - statuses: what to wait for; ``NetworkPath/Status/online`` is any way out.
     ///   - timeout: how long at most; `nil` for ever.
-    ///   - clock: what measures the time-out; tests give their own.
+    ///   - clock: what measures the timeout; tests give their own.
     /// - Returns: the path that has it.
     /// - Throws: ``WaitError``.
     public func wait<C: Clock>(
@@ -44,6 +44,9 @@ extension ReachabilityMonitor {
             throw .unavailable(error)
         }
         defer { hub.endQuestion() }
+        // Or a timeout of zero could come first.
+        let present = hub.currentPath
+        if statuses.contains(present.status) { return present }
 
         let hub = hub
         let outcome = await withTaskGroup(of: Result<NetworkPath, WaitError>.self) { group in

@@ -51,11 +51,12 @@ public struct NetworkPath: Sendable, Hashable {
 
     /// How the monitor learns of changes.
     public enum Updates: Sendable, Hashable {
-        /// The kernel sends notifications: changes arrive within a fraction of a millisecond.
+        /// The kernel sends notifications: changes arrive in a fraction of a millisecond.
         case events
-        /// The kernel can be asked but does not ring here (some sandboxes), for the given cause: changes arrive at the next poll.
+        /// The kernel can be asked but sends no notifications here (some sandboxes), because of the given error: changes arrive at
+        /// the next poll.
         case polling(because: NetlinkError)
-        /// The kernel could not be asked again, for the given cause: the path is the last one known, and attempts go on.
+        /// The kernel could not be asked again, because of the given error: the path is the last one known, and attempts go on.
         case stale(because: NetlinkError)
     }
 
@@ -160,7 +161,7 @@ public struct NetworkPath: Sendable, Hashable {
     package static let unknown = NetworkPath(status: .unknown)
 
     /// There is a way out: the status is neither `unknown` nor `offline`.
-    public var isOnline: Bool { status.isOnline }
+    public var isOnline: Bool { status != .unknown && status != .offline }
 }
 
 extension NetworkPath.OfflineReason: Comparable {
@@ -173,9 +174,6 @@ extension NetworkPath.OfflineReason: Comparable {
 }
 
 extension NetworkPath.Status {
-    /// There is a way out: neither `unknown` nor `offline`.
-    public var isOnline: Bool { self != .unknown && self != .offline }
-
     /// Costlier is greater; without a way out there is no cost.
     package var costRank: Int {
         switch self {

@@ -72,7 +72,6 @@ struct Device: Sendable {
         return LinkMessage(
             index: index, name: name, hardwareType: hardwareType, flags: flags,
             operationalState: isUp ? operationalState : .down, carrier: carrier, kind: kind, portKind: portKind,
-            master: master, parent: parent, parentIsElsewhere: parentIsElsewhere, activePort: activePort, bus: bus,
-            mtu: baseFlags.contains(.loopback) ? 65536 : 1500)
+            master: master, parent: parent, parentIsElsewhere: parentIsElsewhere, activePort: activePort, bus: bus)
     }
 }

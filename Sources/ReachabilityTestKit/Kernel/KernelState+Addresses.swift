@@ -14,12 +14,13 @@ extension KernelState {
 
     func message(of address: Device.Address, on index: Int32) -> AddressMessage {
         AddressMessage(
-            index: index, address: address.address, prefixLength: UInt8(address.prefix.length), flags: address.flags)
+            index: index, address: address.address, prefixLength: UInt8(address.prefix.length), peer: address.peer,
+            flags: address.flags)
     }
 
     mutating func add(_ new: Device.Address, to index: Int32) throws(SimulatedKernel.Refusal) {
         guard let device = device(index) else { return }
-        guard !device.addresses.contains(where: { $0.address == new.address && $0.prefix == new.prefix }),
+        guard !device.addresses.contains(where: { $0.prefix == new.prefix && $0.subnet == new.subnet }),
             new.prefix.family == .ipv4 || !device.addresses.contains(where: { $0.address == new.address })
         else { throw .exists("the address \(new.address) on \(device.name)") }
         var address = new
@@ -41,8 +42,11 @@ extension KernelState {
         }
     }
 
-    mutating func remove(_ prefix: Prefix, from index: Int32) throws(SimulatedKernel.Refusal) {
-        guard let device = device(index), let address = device.addresses.first(where: { $0.prefix == prefix }) else {
+    /// - Parameter peer: `nil` for the first of that prefix, whatever its peer.
+    mutating func remove(_ prefix: Prefix, peer: IPAddress?, from index: Int32) throws(SimulatedKernel.Refusal) {
+        guard let device = device(index),
+            let address = device.addresses.first(where: { $0.prefix == prefix && (peer == nil || $0.peer == peer) })
+        else {
             throw SimulatedKernel.Refusal(EADDRNOTAVAIL, "there is no address \(prefix.address)/\(prefix.length)")
         }
         if address.prefix.family == .ipv4, !address.isSecondary {

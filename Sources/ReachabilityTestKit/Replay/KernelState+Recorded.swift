@@ -67,12 +67,14 @@ extension KernelState {
 
     private mutating func take(_ message: AddressMessage) {
         let prefix = Prefix(message.address, Int(message.prefixLength))
+        let known = position(of: message)
         modify(message.index) { device in
-            if let known = device.addresses.firstIndex(where: { $0.prefix == prefix }) {
+            if let known {
+                device.addresses[known].peer = message.peer
                 device.addresses[known].flags = message.flags
                 return
             }
-            var address = Device.Address(prefix: prefix, flags: message.flags)
+            var address = Device.Address(prefix: prefix, peer: message.peer, flags: message.flags)
             address.isSecondary =
                 prefix.family == .ipv4
                 && device.addresses.contains { $0.subnet == address.subnet && !$0.isSecondary }
@@ -80,12 +82,14 @@ extension KernelState {
         }
     }
 
-    private mutating func remove(_ message: AddressMessage) {
-        modify(message.index) { device in
-            device.addresses.removeAll {
-                $0.address == message.address && $0.prefix.length == Int(message.prefixLength)
-            }
+    private func position(of message: AddressMessage) -> Int? {
+        device(message.index)?.addresses.firstIndex {
+            self.message(of: $0, on: message.index).identity == message.identity
         }
+    }
+
+    private mutating func remove(_ message: AddressMessage) {
+        if let position = position(of: message) { modify(message.index) { $0.addresses.remove(at: position) } }
         guard message.address.family == .ipv4 else { return }
         if !isOwn(message.address) { loseRoutes(from: message.address) }
         if device(message.index)?.addresses.contains(where: { $0.prefix.family == .ipv4 }) != true {

@@ -22,6 +22,20 @@ struct RequestSocketTests {
         #expect(try !socket.addresses().elements.isEmpty)
     }
 
+    @Test(arguments: [(0, 1, false), (1, 2, false), (3, 4, false), (4, 4, true), (100, 4, true)])
+    func anInterruptedDumpIsAskedForAgainSoOften(
+        _ interruptions: Int, _ attempts: Int, _ isInterrupted: Bool
+    ) throws {
+        var count = 0
+        let dump = try Dump<Int>.whole(within: 4) {
+            count += 1
+            return Dump(elements: [count], isInterrupted: count <= interruptions)
+        }
+        #expect(count == attempts)
+        #expect(dump.elements == [attempts])
+        #expect(dump.isInterrupted == isInterrupted)
+    }
+
     @Test func aGroupThatTheKernelIsTooOldForIsNoError() throws {
         let socket = try NetlinkSocket(protocol: NETLINK_ROUTE)
         try socket.joinIfKnown(group: 9999)

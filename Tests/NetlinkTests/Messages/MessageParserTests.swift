@@ -32,8 +32,7 @@ import Testing
         let expected = LinkMessage(
             index: 7, name: "bond0", hardwareType: 1, flags: [.up, .running, .lowerUp], operationalState: .up,
             carrier: true, kind: "bond", portKind: "bridge", master: 9, parent: 3, parentIsElsewhere: true,
-            activePort: 4,
-            mtu: 1400)
+            activePort: 4)
         #expect(event(bytes.bytes) == .link(expected))
     }
 
@@ -90,11 +89,22 @@ import Testing
         var bytes = address()
         bytes.put(Int(IFA_ADDRESS), [10, 64, 64, 64])
         bytes.put(Int(IFA_LOCAL), [10, 1, 0, 2])
-        let expected = AddressMessage(index: 5, address: IPAddress(10, 1, 0, 2), prefixLength: 24)
+        let expected = AddressMessage(
+            index: 5, address: IPAddress(10, 1, 0, 2), prefixLength: 24, peer: IPAddress(10, 64, 64, 64))
         #expect(event(bytes.bytes) == .address(expected))
         var gone = address(Int(RTM_DELADDR))
+        gone.put(Int(IFA_ADDRESS), [10, 64, 64, 64])
         gone.put(Int(IFA_LOCAL), [10, 1, 0, 2])
         #expect(event(gone.bytes) == .addressGone(expected))
+    }
+
+    @Test func withoutAPeerBothAddressesAreOurs() {
+        let expected = AddressMessage(index: 5, address: IPAddress(10, 1, 0, 2), prefixLength: 24)
+        for types in [[IFA_ADDRESS, IFA_LOCAL], [IFA_ADDRESS], [IFA_LOCAL]] {
+            var bytes = address()
+            for type in types { bytes.put(Int(type), [10, 1, 0, 2]) }
+            #expect(event(bytes.bytes) == .address(expected))
+        }
     }
 
     @Test func theLongFlagsOverruleTheShortOnes() throws {

@@ -110,6 +110,24 @@ struct AddressTests {
         try await watcher.expect(.offline, .noRoute)
     }
 
+    @Test(arguments: Bench.all) func anAddressWithTwoPeersIsThereUntilBothAreGone(_ kind: Bench) async throws {
+        let bench = try kind.make()
+        try bench.tun("tun0")
+        try bench.ip([
+            "link set tun0 up", "addr add 10.8.0.2 peer 10.8.0.1/32 dev tun0",
+            "addr add 10.8.0.2 peer 10.9.0.1/32 dev tun0",
+            "route add default dev tun0",
+        ])
+        var watcher = try Watcher(bench.makeMonitor())
+        try await watcher.expect(.other)
+        try await watcher.expectNothing { try bench.ip("addr del 10.8.0.2 peer 10.9.0.1/32 dev tun0") }
+        try bench.ip("route del default")
+        // The address is left: only the route is missing.
+        try await watcher.expect(.offline, .noRoute)
+        try bench.ip("addr del 10.8.0.2 peer 10.8.0.1/32 dev tun0")
+        try await watcher.expect(.offline, .noAddress)
+    }
+
     @Test(arguments: Bench.all) func aGatewayOfTheOtherFamilyIsAGateway(_ kind: Bench) async throws {
         let bench = try kind.make()
         try bench.nic("eth0")

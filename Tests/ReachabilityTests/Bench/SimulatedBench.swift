@@ -113,7 +113,7 @@ final class SimulatedBench: TestBench {
         switch verb {
         case "add": try kernel.addAddress(address, to: link, peer: peer)
         case "change": try kernel.refreshAddress(address, of: link)
-        case "del": try kernel.removeAddress(address, from: link)
+        case "del": try kernel.removeAddress(address, from: link, peer: peer)
         default: throw words.unknown(verb)
         }
     }

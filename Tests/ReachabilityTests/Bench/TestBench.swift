@@ -66,7 +66,7 @@ enum Bench: String, CaseIterable, CustomTestStringConvertible {
     case simulated
     case live
 
-    /// The live one is left out where it cannot be had, but never in CI, where it has to fail.
+    /// The live one is left out where it cannot be had, which `LiveBenchTests` says, but never in CI, where it has to fail.
     static var all: [Bench] { LiveBench.isPossible || LiveBench.isRequired ? [.simulated, .live] : [.simulated] }
 
     var testDescription: String { rawValue }

@@ -83,6 +83,35 @@ struct SimulatedKernelTests {
         try await watcher.expect(.offline, .noCarrier)
     }
 
+    @Test(arguments: [-1, Int(UInt32.max) + 1, .min, .max]) func refusesNumbersThatDoNotFit(_ number: Int) throws {
+        try kernel.connect("eth0", address: "10.1.0.2/24", gateway: "10.1.0.1")
+        typealias Route = SimulatedKernel.Route
+        typealias Rule = SimulatedKernel.Rule
+        let changes: [() throws -> Void] = [
+            { try kernel.addLink("eth1", index: number) },
+            { try kernel.addRoute(Route("10.7.0.0/16", via: "10.1.0.1", metric: number)) },
+            { try kernel.addRoute(Route("10.7.0.0/16", via: "10.1.0.1", table: number)) },
+            { try kernel.addRoute(Route("10.7.0.0/16", nexthop: number)) },
+            { try kernel.removeRoute(Route("default", metric: number)) },
+            { try kernel.removeRoute(Route("default", table: number)) },
+            { try kernel.removeRoute(Route("default", nexthop: number)) },
+            { try kernel.addNexthop(number, via: "10.1.0.1", over: "eth0") },
+            { try kernel.addBlackholeNexthop(number) },
+            { try kernel.addNexthopGroup(number, []) },
+            { try kernel.addNexthopGroup(7, [number]) },
+            { try kernel.removeNexthop(number) },
+            { try kernel.addRule(Rule(.lookUp(table: number))) },
+            { try kernel.addRule(Rule(.blackhole, priority: number)) },
+            { try kernel.addRule(Rule(.blackhole, mark: number)) },
+            { try kernel.removeRule(Rule(.blackhole, priority: number)) },
+        ]
+        for (position, change) in changes.enumerated() { #expect(refusal(change) == EINVAL, "change \(position)") }
+    }
+
+    @Test(arguments: [0, Int(Int32.max)]) func refusesIndicesThatNoLinkHas(_ index: Int) {
+        #expect(refusal { try kernel.addLink("eth1", index: index) } == EINVAL)
+    }
+
     @Test func severalMonitorsHearTheSame() async throws {
         var one = try Watcher(kernel.makeMonitor())
         var other = try Watcher(kernel.makeMonitor())

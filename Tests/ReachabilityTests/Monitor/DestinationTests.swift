@@ -1,3 +1,4 @@
+import Glibc
 import Netlink
 import Reachability
 import ReachabilityTestKit
@@ -11,6 +12,60 @@ struct DestinationTests {
 
     init() throws {
         try kernel.connect("wlan0", address: "10.1.0.2/24", gateway: "10.1.0.1")
+    }
+
+    // MARK: Answers
+
+    @Test func theRouteToAnAddressNeedNotBeTheOneToEverywhere() throws {
+        try kernel.connect("eth0", address: "10.9.0.2/24", metric: 700)
+        let monitor = kernel.makeMonitor()
+        let path = try monitor.path(to: printer)
+        #expect(path.status == .wired)
+        #expect(path.interface?.name == "eth0")
+        #expect(path.gateways.isEmpty)
+        #expect(try monitor.path(to: IPAddress(192, 0, 2, 1)).status == .wifi)
+        #expect(kernel.openConversations == 0)
+    }
+
+    @Test func anAddressOfThisMachineIsReachedOverLoopback() throws {
+        let path = try kernel.makeMonitor().path(to: IPAddress(10, 1, 0, 2))
+        #expect(path.status == .other)
+        #expect(path.interface?.name == "lo")
+    }
+
+    @Test func aQuestionThatCannotBeAskedIsAnError() throws {
+        kernel.fail(.lookUpRoute, with: ENOBUFS)
+        let monitor = kernel.makeMonitor()
+        #expect(throws: NetlinkError.self) { try monitor.path(to: printer) }
+        #expect(throws: NetlinkError.self) { try monitor.explanation() }
+        #expect(kernel.openConversations == 0)
+    }
+
+    @Test func thePathsToAnAddressFollowItsOwnRoutes() async throws {
+        let monitor = kernel.makeMonitor()
+        var paths = monitor.paths(to: printer).makeAsyncIterator()
+        #expect(await paths.next()?.status == .wifi)
+        try kernel.addRoute(SimulatedKernel.Route("10.9.0.0/24", kind: .unreachable))
+        #expect(await paths.next()?.reason == .unreachableRoute)
+        #expect(monitor.currentPath.status == .wifi)
+        try kernel.removeRoute(SimulatedKernel.Route("10.9.0.0/24", kind: .unreachable))
+        #expect(await paths.next()?.status == .wifi)
+        monitor.stop()
+        #expect(await paths.next() == nil)
+    }
+
+    @Test func anExplanationTellsWhatThePathRestsOn() throws {
+        kernel.nameservers = [IPAddress(10, 1, 0, 53)]
+        let monitor = kernel.makeMonitor()
+        let explanation = try monitor.explanation(of: printer)
+        #expect(explanation.path == (try monitor.path(to: printer)))
+        let findings = Dictionary(explanation.steps.map { ($0.subject, $0.finding) }, uniquingKeysWith: { $0 + $1 })
+        #expect(findings["route to 10.9.0.7"]?.contains("10.1.0.1") == true)
+        #expect(findings["link wlan0"]?.contains("10.1.0.2") == true)
+        #expect(findings["name servers"] == "10.1.0.53")
+        #expect(explanation.description.hasSuffix("→ \(explanation.path)"))
+        #expect(try monitor.explanation().steps.contains { $0.subject == "route to 8.8.8.8" })
+        #expect(kernel.openConversations == 0)
     }
 
     // MARK: Watches

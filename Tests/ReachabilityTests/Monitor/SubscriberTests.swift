@@ -1,4 +1,4 @@
-import Glibc
+import Foundation
 import Netlink
 import Reachability
 import ReachabilityTestKit
@@ -156,13 +156,13 @@ struct SubscriberTests {
         let gate = Gate()
         let blocked = Task(executorPreference: monitor.readerExecutor) { gate.block() }
         await gate.waitForVisitor()
-        let refresh = Task { try await monitor.refresh() }
-        await Task.yield()
-        monitor.stop()
+        // The reader runs both before it looks what is asked of it.
+        let refresh = Task(executorPreference: monitor.readerExecutor) { try await monitor.refresh() }
+        let stop = Task(executorPreference: monitor.readerExecutor) { monitor.stop() }
         gate.open()
         await blocked.value
-        // It was asked before the stop, or it starts a monitor of its own; it never hangs.
-        do { _ = try await refresh.value } catch { #expect(error is CancellationError) }
+        await stop.value
+        await #expect(throws: CancellationError.self) { try await refresh.value }
         #expect(kernel.openConversations == 0)
     }
 
@@ -407,11 +407,49 @@ struct SubscriberTests {
 
     @Test func withoutAReaderItsTasksRunElsewhere() async throws {
         let monitor = kernel.makeMonitor()
-        #expect(await Task(executorPreference: monitor.readerExecutor) { 7 }.value == 7)
+        // The number of the thread; a pthread_t can come again at once.
+        func thread() async throws -> String {
+            try await Task(executorPreference: monitor.readerExecutor) {
+                try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/thread-self")
+            }.value
+        }
+        _ = try await thread()
         try monitor.start()
-        #expect(await Task(executorPreference: monitor.readerExecutor) { 8 }.value == 8)
+        // Answered by the reader, so it is there.
+        _ = try await monitor.refresh()
+        let reader = try await thread()
+        #expect(try await thread() == reader)
         monitor.stop()
-        #expect(await Task(executorPreference: monitor.readerExecutor) { 9 }.value == 9)
+        #expect(try await thread() != reader)
+    }
+
+    // MARK: Statistics
+
+    @Test func theStatisticsOnlyGrowFromSessionToSession() async throws {
+        let monitor = kernel.makeMonitor()
+        let isOver = Counter()
+        let flapping = Task.detached {
+            defer { isOver.increment() }
+            for _ in 0..<2000 {
+                try monitor.start()
+                monitor.stop()
+            }
+        }
+        // A question opens a session, too, while the one before may still be ending.
+        let asking = Task.detached {
+            defer { isOver.increment() }
+            for _ in 0..<2000 { _ = try monitor.path(to: IPAddress(10, 9, 0, 7)) }
+        }
+        var last = 0
+        while isOver.count < 2 {
+            let snapshots = monitor.statistics.snapshots
+            if snapshots < last { Issue.record("\(snapshots) after \(last)") }
+            last = max(last, snapshots)
+            await Task.yield()
+        }
+        try await flapping.value
+        try await asking.value
+        monitor.stop()
     }
 
     @Test func aTaskThatYieldsForEverDoesNotKeepTheReaderFromItsDoorbells() async throws {
