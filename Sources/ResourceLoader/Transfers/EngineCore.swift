@@ -2,45 +2,41 @@ import CCurl
 import DownloadPolicy
 
 /// The engine's thread: all state that changes lives here, and only this thread touches it. Callers' code never runs on it.
-final class EngineCore: AttemptObserver {
-    private let mailbox: Mailbox
-    private let clock: any TransferClock
-    private let chance: @Sendable () -> Double
-    private let slots: Int
-    private let multi: UnsafeMutableRawPointer
-    private let sockets = SocketRegistry()
+final class EngineCore {
+    let mailbox: Mailbox
+    let clock: any TransferClock
+    let chance: @Sendable () -> Double
+    let multi: UnsafeMutableRawPointer
+    let sockets = SocketRegistry()
 
-    private var flights: [UInt64: Flight] = [:]
-    private var byIdentity: [RequestIdentity: UInt64] = [:]
-    private var byWaiter: [UInt64: UInt64] = [:]
+    var flights: [UInt64: Flight] = [:]
+    var byIdentity: [RequestIdentity: UInt64] = [:]
+    var byWaiter: [UInt64: UInt64] = [:]
     /// Those that hold a slot, and those whose handle is with libcurl.
-    private var out: [UInt64: Flight] = [:]
-    private var byHandle: [UnsafeMutableRawPointer: Flight] = [:]
+    var out: [UInt64: Flight] = [:]
+    var byHandle: [UnsafeMutableRawPointer: Flight] = [:]
     /// Lanes whose transfer has ended and whose sink still has work. Their part must be closed before an equal request opens it.
-    private var endingLanes: [RequestIdentity: Int] = [:]
-    private var ready = ReadyQueue()
-    private var timers = TimerQueue()
+    var endingLanes: [RequestIdentity: Int] = [:]
+    var ready = ReadyQueue()
+    var timers = TimerQueue()
 
-    private var path: TransferPath
-    private var preferences: TransferPreferences
-    private var ramp: OutageRamp
-    private var suspicion = OutageSuspicion()
-    private var stability = PathStability()
-    private var hasHeardOfPath = false
+    var path: TransferPath
+    var preferences: TransferPreferences
+    var ramp: OutageRamp
+    var suspicion = OutageSuspicion()
+    var stability = PathStability()
+    var hasHeardOfPath = false
     /// The last costly path, until a free one has held for long enough. Outages do not end it.
-    private var costInForce: TransferPath?
-    private var budgets: [String: RetryBudget] = [:]
+    var costInForce: TransferPath?
+    var budgets: [String: RetryBudget] = [:]
     /// Until when a resource is known to be missing.
-    private var missing: [RequestIdentity: Duration] = [:]
-    private var routeChangedAt: Duration?
+    var missing: [RequestIdentity: Duration] = [:]
+    var routeChangedAt: Duration?
     /// When the change of path that is being acted on was told.
-    private var pathToldAt: Duration?
+    var pathToldAt: Duration?
     private var subscribers: [UInt64: AsyncStream<TransferOutcome>.Continuation] = [:]
-    private var isEnding = false
+    var isEnding = false
     private var endings: [AsyncStream<Never>.Continuation] = []
-
-    private static let lingering: Duration = .seconds(1)
-    private static let offlineConnectTimeout: Duration = .seconds(3)
 
     init?(_ mailbox: Mailbox, _ configuration: TransferConfiguration) {
         guard let multi = curl_multi_init() else { return nil }
@@ -48,7 +44,6 @@ final class EngineCore: AttemptObserver {
         self.mailbox = mailbox
         clock = configuration.clock
         chance = configuration.chance
-        slots = configuration.slots
         path = configuration.path
         preferences = configuration.preferences
         ramp = OutageRamp(slots: configuration.slots)
@@ -79,10 +74,6 @@ final class EngineCore: AttemptObserver {
         for ending in endings { ending.finish() }
     }
 
-    func now() -> Duration { clock.now() }
-
-    var isWanted: Bool { mailbox.hasUrgentCommand }
-
     /// Milliseconds, rounded up, so that the poll does not end just before its time again and again.
     private func untilNextTimer() -> Int32 {
         let longest: Duration = .seconds(60)
@@ -91,7 +82,7 @@ final class EngineCore: AttemptObserver {
         return Int32((wait / .milliseconds(1)).rounded(.up))
     }
 
-    private func count(_ change: (inout TransferStatistics) -> Void) {
+    func count(_ change: (inout TransferStatistics) -> Void) {
         mailbox.statistics.withLock { change(&$0) }
     }
 
@@ -114,488 +105,6 @@ final class EngineCore: AttemptObserver {
         }
     }
 
-    private func beginEnding() {
-        isEnding = true
-        for flight in Array(flights.values) { end(flight, .cancelled) }
-    }
-
-    // MARK: - Coming and going of waiters
-
-    private func join(_ waiter: Waiter, _ sink: any TransferSink) {
-        let request = waiter.request
-        if isEnding { return Self.refuse(waiter, .cancelled) }
-        if let id = byIdentity[request.identity], let flight = flights[id] {
-            count { $0.joins += 1 }
-            byWaiter[waiter.id] = id
-            timers.cancel(.linger(id))
-            flight.join(waiter)
-            if waiter.isTap { flight.hasTriedOffline = false }
-            return regate(flight)
-        }
-        if let until = missing[request.identity], request.priority < .user {
-            if until > clock.now() {
-                return Self.refuse(waiter, .failed(TransferFailure(.missing, detail: "remembered for five minutes")))
-            }
-            missing[request.identity] = nil
-        }
-        // Requests check their URL when they are made.
-        guard let address = WebAddress(request.url) else {
-            return Self.refuse(waiter, .failed(TransferFailure(.rejected)))
-        }
-        count { $0.flights += 1 }
-        let id = waiter.id
-        let identity = request.identity
-        let lane = SinkLane(
-            sink, reply: { [mailbox] in mailbox.post(.sink($0, flight: id, attempt: $1)) },
-            drained: { [mailbox] in mailbox.post(.drained(flight: id)) },
-            ended: { [mailbox] in mailbox.post(.laneEnded(identity)) })
-        let flight = Flight(id: id, first: waiter, address: address, lane: lane)
-        flights[id] = flight
-        byIdentity[identity] = id
-        byWaiter[id] = id
-        waiter.states.yield(.queued)
-        regate(flight)
-    }
-
-    private static func refuse(_ waiter: Waiter, _ state: TransferState) {
-        waiter.states.yield(state)
-        waiter.states.finish()
-    }
-
-    private func leave(_ waiter: UInt64) {
-        guard let id = byWaiter.removeValue(forKey: waiter), let flight = flights[id],
-            let left = flight.waiters.removeValue(forKey: waiter)
-        else { return }
-        count { $0.cancelled += 1 }
-        // What the others want together may be less: who accepted the cost may be the one who left.
-        react(flight, to: flight.waiters.isEmpty ? .abandoned : .allowanceChanged, isRerouted: false)
-        Self.refuse(left, .cancelled)
-    }
-
-    /// A waiter came: its priority, kind and consent may set free what waits, and move up what is queued.
-    private func regate(_ flight: Flight) {
-        switch flight.phase {
-        case .queued, .waiting: enqueue(flight)
-        case .delayed, .preparing, .running, .backingOff, .settling: break
-        }
-    }
-
-    private func end(_ flight: Flight, _ state: TransferState) {
-        abort(flight)
-        for key in [TimerKey.wake(flight.id), .linger(flight.id)] { timers.cancel(key) }
-        for waiter in flight.waiters.keys { byWaiter[waiter] = nil }
-        let waiters = flight.waiters.count
-        switch state {
-        case .finished: count { $0.finished += 1 }
-        case .failed: count { $0.failed += 1 }
-        default: count { $0.cancelled += waiters }
-        }
-        flights[flight.id] = nil
-        out[flight.id] = nil
-        byIdentity[flight.request.identity] = nil
-        endingLanes[flight.request.identity, default: 0] += 1
-        flight.lane.end()
-        flight.end(state)
-    }
-
-    private func laneEnded(_ identity: RequestIdentity) {
-        let left = (endingLanes[identity] ?? 1) - 1
-        endingLanes[identity] = left > 0 ? left : nil
-        if let id = byIdentity[identity], let flight = flights[id], flight.phase == .queued { enqueue(flight) }
-    }
-
-    // MARK: - The queue
-
-    /// Puts a transfer in line, or lets it wait for what it needs first.
-    private func enqueue(_ flight: Flight, isFirst: Bool = false) {
-        if let condition = obstacle(to: flight) { return wait(flight, for: condition) }
-        if let until = flight.notBefore, until > clock.now() { return backOff(flight, until: until, after: .server) }
-        flight.notBefore = nil
-        let wasQueued = flight.phase == .queued && flight.ticket != nil
-        move(flight, to: .queued)
-        flight.ticket = ready.add(flight.id, flight.priority, isFirst: isFirst)
-        if !wasQueued { flight.publish(.queued) }
-    }
-
-    private func wait(_ flight: Flight, for condition: WaitCondition) {
-        flight.ticket = nil
-        timers.cancel(.wake(flight.id))
-        guard flight.phase != .waiting(condition) else { return }
-        move(flight, to: .waiting(condition))
-        flight.publish(.waiting(for: condition))
-    }
-
-    private func obstacle(to flight: Flight) -> WaitCondition? {
-        if !path.isOnline {
-            return flight.priority == .user && !flight.hasTriedOffline ? nil : .online
-        }
-        return reactionInput(flight, .allowanceChanged, isRerouted: false).mayRun ? nil : .unmetered
-    }
-
-    private func dispatch() {
-        guard !isEnding else { return }
-        while true {
-            let limit = ramp.limit
-            guard out.count < limit else { return }
-            let prefetches = out.values.count { $0.priority == .prefetch }
-            let lowest: TransferPriority = prefetches < limit - limit / 2 ? .prefetch : .visible
-            guard let ticket = ready.next(from: lowest, isValid: { flights[$0.flight]?.ticket == $0 }),
-                let flight = flights[ticket.flight]
-            else { return }
-            flight.ticket = nil
-            begin(flight)
-        }
-    }
-
-    private func begin(_ flight: Flight) {
-        // Nobody waits: the second of grace is for what runs, not for starting.
-        guard !flight.waiters.isEmpty else { return }
-        // The lane's end puts it back in line.
-        guard endingLanes[flight.request.identity] == nil else { return }
-        move(flight, to: .preparing)
-        let together = out.count
-        count { $0.mostAtOnce = max($0.mostAtOnce, together) }
-        flight.attempts += 1
-        flight.lane.send(.stored(attempt: flight.attempts))
-    }
-
-    // MARK: - Attempts
-
-    private func sinkReplied(_ reply: SinkReply, _ flight: Flight) {
-        switch (reply, flight.phase) {
-        case (.stored(let part), .preparing):
-            let canResume = flight.request.method.body == nil && part?.validator != nil
-            flight.part = canResume ? part : nil
-            flight.position = flight.part?.offset ?? 0
-            flight.total = flight.part?.total
-            // Only now is it certain how much is missing, and with it what the attempt would cost.
-            if let condition = obstacle(to: flight) {
-                flight.lane.send(.pause)
-                return wait(flight, for: condition)
-            }
-            if !path.isOnline { flight.hasTriedOffline = true }
-            flight.startedAt = clock.now()
-            count { $0.attempts += 1 }
-            if let overall = flight.request.timeouts.overall {
-                timers.schedule(.overall(flight.id), at: clock.now() + overall - flight.ranFor)
-            }
-            send(
-                flight,
-                RedirectRule.Hop(
-                    address: flight.address, headers: flight.request.headers, body: flight.request.method.body))
-        case (.failed(let failure), .preparing), (.failed(let failure), .running), (.failed(let failure), .settling):
-            abort(flight)
-            refused(flight, failure)
-        case (.completed(.success(let body)), .settling): finish(flight, body)
-        case (.completed(.failure(let failure)), .settling): refused(flight, failure)
-        case (.madeRoom(let hasRoom), .settling):
-            if hasRoom {
-                enqueue(flight, isFirst: true)
-            } else {
-                fail(flight, .storage, status: nil, "no room could be made")
-            }
-        default: break
-        }
-    }
-
-    private func send(_ flight: Flight, _ hop: RedirectRule.Hop) {
-        // A name may mean another address on another network.
-        let sinceRoute = routeChangedAt.map { Int((clock.now() - $0) / .seconds(1)) } ?? 60
-        let attempt = Attempt(
-            flight.request, hop: hop, part: flight.part, number: flight.attempts, flight: flight.id, lane: flight.lane,
-            observer: self, dnsCacheSeconds: min(60, sinceRoute))
-        guard let attempt, let easy = attempt.easy else {
-            return fail(flight, .storage, status: nil, "libcurl is out of memory")
-        }
-        sockets.attach(to: easy)
-        guard curl_multi_add_handle(multi, easy) == CURLM_OK else {
-            return fail(flight, .storage, status: nil, "libcurl took no more transfers")
-        }
-        flight.attempt = attempt
-        byHandle[easy] = flight
-        move(flight, to: .running)
-        let limit = flight.request.timeouts.connect
-        let connect = path.isOnline ? limit : min(limit, Self.offlineConnectTimeout)
-        timers.schedule(.connect(flight.id), at: clock.now() + connect)
-        flight.publish(.running(TransferProgress(received: flight.position, total: flight.total)))
-    }
-
-    func attemptConnected(_ attempt: Attempt) {
-        flights[attempt.flight]?.isSent = true
-        timers.cancel(.connect(attempt.flight))
-        timers.schedule(.stall(attempt.flight), at: clock.now() + attempt.request.timeouts.stall)
-    }
-
-    func attemptAnswered(_ attempt: Attempt) {
-        guard let flight = flights[attempt.flight] else { return }
-        flight.head = attempt.head
-        guard attempt.conclusion != .portal else { return }
-        ramp.answered()
-        suspicion.succeeded()
-        let host = attempt.hop.address.host
-        if attempt.conclusion != .status {
-            budgets[host]?.succeeded()
-            report(
-                TransferOutcome(host: host, status: attempt.head.status, failure: nil, path: path, time: clock.now()))
-        }
-        if attempt.conclusion == .body {
-            flight.total = attempt.total
-            let resumed = attempt.resumedFrom
-            flight.resumed = resumed
-            count { $0.resumed += resumed }
-        }
-        // The outage that was suspected is over for everyone.
-        for other in flights.values where other.phase == .backingOff(after: .offlineSuspected) {
-            timers.schedule(.wake(other.id), at: clock.now())
-        }
-    }
-
-    func attemptProgressed(_ attempt: Attempt, by bytes: Int) {
-        guard let flight = flights[attempt.flight] else { return }
-        suspicion.succeeded()
-        flight.received += Int64(bytes)
-        flight.position = attempt.position
-        count { $0.received += Int64(bytes) }
-        flight.publish(.running(TransferProgress(received: attempt.position, total: attempt.total)))
-    }
-
-    /// Ends the attempt that runs, if one does: closes its connection, keeps its bytes.
-    private func abort(_ flight: Flight) {
-        let hadConnection = flight.attempt != nil
-        endBody(flight)
-        release(flight)
-        if let pathToldAt, hadConnection {
-            let took = clock.now() - pathToldAt
-            count { statistics in
-                statistics.pauses += 1
-                statistics.slowestPause = max(statistics.slowestPause, took)
-            }
-        }
-        flight.lane.send(.pause)
-    }
-
-    /// No more bytes come in this attempt; those that a next one cannot go on from count for nothing.
-    private func endBody(_ flight: Flight) {
-        guard let attempt = flight.attempt else { return }
-        attempt.bodyEnded()
-        if attempt.conclusion == .body { flight.position = attempt.isResumable ? attempt.position : 0 }
-    }
-
-    private func discard(_ flight: Flight) {
-        flight.lane.send(.discard)
-        flight.position = 0
-    }
-
-    private func release(_ flight: Flight) {
-        if let attempt = flight.attempt, let easy = attempt.easy {
-            curl_multi_remove_handle(multi, easy)
-            byHandle[easy] = nil
-            attempt.close()
-        }
-        flight.attempt = nil
-        if let started = flight.startedAt { flight.ranFor += clock.now() - started }
-        flight.startedAt = nil
-        for key in [TimerKey.connect(flight.id), .stall(flight.id), .overall(flight.id)] { timers.cancel(key) }
-    }
-
-    /// - Returns: whether any attempt had ended.
-    private func collectEnded() -> Bool {
-        var left: Int32 = 0
-        var hasEnded = false
-        while let message = curl_multi_info_read(multi, &left) {
-            guard message.pointee.msg == CURLMSG_DONE else { continue }
-            hasEnded = true
-            let code = ccurl_message_result(message)
-            if let easy = message.pointee.easy_handle, let flight = byHandle[easy] { attemptEnded(flight, code) }
-        }
-        return hasEnded
-    }
-
-    private func attemptEnded(_ flight: Flight, _ code: CURLcode) {
-        guard let attempt = flight.attempt else { return }
-        endBody(flight)
-        let transport = attempt.transportError(code)
-        let verdict = attempt.verdict(code)
-        let detail = attempt.errorDescription
-        var evidence = FailureEvidence(
-            status: attempt.head.status > 0 ? attempt.head.status : nil, isHTML: attempt.head.isHTML,
-            expects: flight.request.expects, leftHost: attempt.hop.hasLeftHost, isPathOnline: path.isOnline)
-        release(flight)
-        switch attempt.conclusion {
-        case .redirect(let location): return follow(flight, attempt, to: location)
-        case .startOver: return startOver(flight, attempt)
-        case .alreadyComplete: return complete(flight, attempt, length: attempt.position)
-        case .notModified:
-            // What there is of another body is of no use any more.
-            discard(flight)
-            return finish(flight, .notModified)
-        case .status: break
-        case .portal: evidence.isHTML = true
-        case .unfit(let verdict): evidence.verdict = verdict
-        case .none:
-            evidence.transport = transport ?? (code == CURLE_OK ? .connectionLost : nil)
-            evidence.verdict = verdict
-        case .body:
-            evidence.transport = transport
-            evidence.verdict = verdict
-            evidence.receivedBytes = attempt.position
-            evidence.expectedBytes = attempt.total
-        }
-        if attempt.conclusion == .body, evidence.transport == nil, evidence.verdict == nil,
-            attempt.position == attempt.total ?? attempt.position
-        {
-            return complete(flight, attempt, length: attempt.total)
-        }
-        attemptFailed(flight, evidence, detail, of: attempt)
-    }
-
-    private func follow(_ flight: Flight, _ attempt: Attempt, to location: String) {
-        do throws(RedirectRule.Refusal) {
-            let hop = try RedirectRule.follow(attempt.hop, status: attempt.head.status, location: location)
-            count { $0.redirects += 1 }
-            flight.startedAt = clock.now()
-            if let overall = flight.request.timeouts.overall {
-                timers.schedule(.overall(flight.id), at: clock.now() + overall - flight.ranFor)
-            }
-            send(flight, hop)
-        } catch {
-            let verdict: FailureEvidence.Verdict = error == .insecure ? .insecureRedirect : .unusableRedirect
-            attemptFailed(
-                flight, FailureEvidence(verdict: verdict, status: attempt.head.status, isPathOnline: path.isOnline),
-                "redirect refused: \(error)", of: attempt)
-        }
-    }
-
-    private func startOver(_ flight: Flight, _ attempt: Attempt) {
-        guard flight.mayBeSent, flight.ledger.startsOver() else {
-            return attemptFailed(
-                flight,
-                FailureEvidence(verdict: .unusableRange, status: attempt.head.status, isPathOnline: path.isOnline),
-                "the server answers ranges wrongly", of: attempt)
-        }
-        discard(flight)
-        enqueue(flight, isFirst: true)
-    }
-
-    private func complete(_ flight: Flight, _ attempt: Attempt, length: Int64?) {
-        move(flight, to: .settling)
-        let checks = BodyChecks(
-            length: length, digest: flight.request.digest, expects: flight.request.expects,
-            limits: flight.request.limits)
-        flight.lane.send(.complete(checks, attempt.head, attempt: flight.attempts))
-    }
-
-    // MARK: - Endings of attempts
-
-    /// The sink did not take or keep the body.
-    private func refused(_ flight: Flight, _ failure: SinkFailure) {
-        var evidence = FailureEvidence(
-            status: flight.head.status > 0 ? flight.head.status : nil, expects: flight.request.expects,
-            isPathOnline: path.isOnline)
-        switch failure {
-        case .storage(_, let isFull): evidence.verdict = isFull ? .diskFull : .notStored
-        case .unfit(let verdict):
-            evidence.verdict = verdict
-            discard(flight)
-        case .isHTML:
-            (evidence.isHTML, evidence.status) = (true, 200)
-            discard(flight)
-        }
-        attemptFailed(flight, evidence, failure.description, of: nil)
-    }
-
-    private func attemptFailed(_ flight: Flight, _ evidence: FailureEvidence, _ detail: String, of attempt: Attempt?) {
-        let now = clock.now()
-        let host = attempt?.hop.address.host ?? flight.address.host
-        var evidence = evidence
-        evidence.othersFail = suspicion.othersFail(than: host, at: now)
-        // An answer that is neither a success nor in the table is one that cannot be used.
-        let failure = FailureClass(evidence) ?? .rejected
-        switch evidence.transport {
-        case .nameNotFound, .noConnection, .timedOut: if path.isOnline { suspicion.failed(host, at: now) }
-        case .connectionLost, .tls, nil: break
-        }
-        if failure == .offlineSuspected { ramp.outage() }
-        if failure != .storage {
-            report(TransferOutcome(host: host, status: evidence.status, failure: failure, path: path, time: now))
-        }
-        switch failure {
-        case .tooLarge, .corrupt, .missing: discard(flight)
-        default: flight.lane.send(.pause)
-        }
-        // Nobody waits: the second of grace is over with the attempt.
-        guard !flight.waiters.isEmpty else { return end(flight, .cancelled) }
-        let wish = failure == .server ? attempt?.head["retry-after"] : nil
-        let floor = wish.flatMap { RetryAfter.delay($0, now: clock.secondsSince1970()) }
-        var budget = budgets[host] ?? RetryBudget(at: now)
-        let decision = flight.ledger.decide(
-            failure, position: flight.position, floor: floor ?? .zero, chance: chance(),
-            mayRepeat: flight.mayBeSent, roomWouldHelp: evidence.verdict == .diskFull, budget: &budget, at: now)
-        budgets[host] = budget
-        switch decision {
-        case .giveUp: fail(flight, failure, status: evidence.status, detail, retryAfter: floor)
-        case .whenOnline: wait(flight, for: .online)
-        case .startOver: enqueue(flight, isFirst: true)
-        case .retry(let delay):
-            if failure == .server { flight.notBefore = now + delay }
-            if delay == .zero { enqueue(flight) } else { backOff(flight, until: now + delay, after: failure) }
-        case .makeRoom:
-            move(flight, to: .settling)
-            flight.lane.send(.makeRoom(flight.total.map { $0 - flight.position }, attempt: flight.attempts))
-        }
-    }
-
-    private func backOff(_ flight: Flight, until: Duration, after failure: FailureClass) {
-        flight.ticket = nil
-        move(flight, to: .backingOff(after: failure))
-        timers.schedule(.wake(flight.id), at: until)
-        flight.publish(.backingOff(until: until, after: failure))
-    }
-
-    private func fail(
-        _ flight: Flight, _ failure: FailureClass, status: Int?, _ detail: String, retryAfter: Duration? = nil
-    ) {
-        if let remembered = failure.remembered {
-            let now = clock.now()
-            missing = missing.filter { $0.value > now }
-            missing[flight.request.identity] = now + remembered
-        }
-        end(
-            flight,
-            .failed(
-                TransferFailure(
-                    failure, status: status, detail: detail, attempts: flight.attempts, retryAfter: retryAfter)))
-    }
-
-    private func finish(_ flight: Flight, _ body: DeliveredBody) {
-        missing[flight.request.identity] = nil
-        let length: Int64 =
-            switch body {
-            case .committed(let length): length
-            case .bytes(let bytes): Int64(bytes.count)
-            case .notModified: 0
-            }
-        end(
-            flight,
-            .finished(
-                TransferResult(
-                    body: body, length: length, head: flight.head, attempts: flight.attempts, received: flight.received,
-                    resumed: flight.resumed)))
-    }
-
-    private func move(_ flight: Flight, to phase: Flight.Phase) {
-        flight.phase = phase
-        out[flight.id] = flight.holdsSlot ? flight : nil
-    }
-
-    private func report(_ outcome: TransferOutcome) {
-        for subscriber in subscribers.values {
-            if case .dropped = subscriber.yield(outcome) { count { $0.droppedOutcomes += 1 } }
-        }
-    }
-
-    // MARK: - Time
-
     private func timeCame(_ key: TimerKey) {
         switch key {
         case .connect(let id): flights[id].map { timedOut($0, "connecting took too long") }
@@ -612,130 +121,19 @@ final class EngineCore: AttemptObserver {
         }
     }
 
-    private func stalled(_ flight: Flight) {
-        guard let attempt = flight.attempt else { return }
-        let now = clock.now()
-        // While the sink holds the transfer back, silence is not the network's.
-        let silentSince = attempt.isPaused ? now : attempt.lastActivity
-        let deadline = silentSince + flight.request.timeouts.stall
-        guard deadline <= now else { return timers.schedule(.stall(flight.id), at: deadline) }
-        timedOut(flight, "no byte came for too long")
+    private func beginEnding() {
+        isEnding = true
+        for flight in Array(flights.values) { end(flight, .cancelled) }
     }
 
-    private func timedOut(_ flight: Flight, _ detail: String) {
-        guard let attempt = flight.attempt else { return }
-        endBody(flight)
-        release(flight)
-        let status = attempt.head.status > 0 ? attempt.head.status : nil
-        attemptFailed(
-            flight, FailureEvidence(transport: .timedOut, status: status, isPathOnline: path.isOnline), detail,
-            of: attempt)
+    func move(_ flight: Flight, to phase: Flight.Phase) {
+        flight.phase = phase
+        out[flight.id] = flight.holdsSlot ? flight : nil
     }
 
-    // MARK: - The network
-
-    private func pathChanged(to new: TransferPath, toldAt: Duration) {
-        let old = path
-        path = new
-        // Until the engine is told of one, the path was only assumed.
-        let isChange = hasHeardOfPath
-        hasHeardOfPath = true
-        guard let event = NetworkEvent(from: old, to: new) else { return }
-        let now = clock.now()
-        let isRerouted = old.route != new.route
-        if event == .wentOffline {
-            ramp.outage()
-            for flight in flights.values { flight.hasTriedOffline = false }
+    func report(_ outcome: TransferOutcome) {
+        for subscriber in subscribers.values {
+            if case .dropped = subscriber.yield(outcome) { count { $0.droppedOutcomes += 1 } }
         }
-        if new.isOnline, new.isCostly { costInForce = new }
-        pathToldAt = toldAt
-        react(to: event, isRerouted: isRerouted)
-        pathToldAt = nil
-        if isRerouted { leaveOldRoute(now) }
-        guard event != .rerouted || old.link != new.link else { return }
-        let hold = isChange ? stability.changed(at: now) : PathStability.stability
-        if new.isOnline, !new.isCostly {
-            timers.schedule(.stable, at: now + hold)
-        } else {
-            timers.cancel(.stable)
-        }
-    }
-
-    /// Idle connections and failures of the old route say nothing about the new one.
-    private func leaveOldRoute(_ now: Duration) {
-        sockets.shutAll()
-        routeChangedAt = now
-        suspicion = OutageSuspicion()
-        for flight in flights.values {
-            if case .backingOff(let failure) = flight.phase, failure.isTransport {
-                timers.schedule(.wake(flight.id), at: now)
-            }
-        }
-    }
-
-    private func react(to event: NetworkEvent, isRerouted: Bool) {
-        let inOrder = flights.values.sorted { ($1.priority, $0.id) < ($0.priority, $1.id) }
-        var isFirst = true
-        for flight in inOrder where react(flight, to: event, isRerouted: isRerouted, isFirst: isFirst) {
-            isFirst = false
-        }
-    }
-
-    /// - Returns: whether the transfer goes back into the queue after an outage; the first of them does so at once.
-    @discardableResult
-    private func react(_ flight: Flight, to event: NetworkEvent, isRerouted: Bool, isFirst: Bool = true) -> Bool {
-        guard flight.phase != .settling || event == .abandoned else { return false }
-        switch reactionInput(flight, event, isRerouted: isRerouted).reaction {
-        case .proceed: return false
-        case .wait(let condition):
-            if flight.holdsSlot { abort(flight) }
-            wait(flight, for: condition)
-        case .restart(let isFree):
-            abort(flight)
-            flight.ledger.hasFreeAttempt = isFree
-            enqueue(flight, isFirst: true)
-        case .requeue:
-            abort(flight)
-            enqueue(flight)
-        case .resume: enqueue(flight)
-        case .resumeWithJitter:
-            if isFirst {
-                enqueue(flight)
-            } else {
-                let jitter = Duration.milliseconds(500) * chance()
-                move(flight, to: .delayed)
-                flight.publish(.queued)
-                let wake = clock.now() + jitter + (flight.priority == .prefetch ? .milliseconds(500) : .zero)
-                timers.schedule(.wake(flight.id), at: wake)
-            }
-            return true
-        case .linger: timers.schedule(.linger(flight.id), at: clock.now() + Self.lingering)
-        }
-        return false
-    }
-
-    private func reactionInput(_ flight: Flight, _ event: NetworkEvent, isRerouted: Bool) -> ReactionInput {
-        let activity: ReactionInput.Activity =
-            switch flight.phase {
-            case .preparing, .running: .running
-            case .queued, .delayed, .backingOff, .settling: .queued
-            case .waiting(.online): .waitingForOnline
-            case .waiting(.unmetered): .waitingForUnmetered
-            }
-        let remaining = flight.total.map { $0 - flight.position }
-        let isAccepted = flight.isCostAccepted
-        let costs = costs(to: flight, at: event)
-        return ReactionInput(
-            event: event, kind: flight.kind, activity: activity, mayBeSent: flight.mayBeSent,
-            isCostly: costs.isOnline && costs.isCostly,
-            isRerouted: isRerouted, alwaysOriginal: isAccepted || preferences.wantsOriginals(on: costs),
-            budgetAllows: isAccepted || preferences.budgetAllows(remaining), remaining: remaining, total: flight.total)
-    }
-
-    /// The path by whose costs a transfer goes. On the return from an outage, a free path has not held yet, and a costly one before
-    /// the outage still counts; but what a tap asks for never waits for a path to hold.
-    private func costs(to flight: Flight, at event: NetworkEvent) -> TransferPath {
-        guard event == .cameOnline, !path.isCostly, flight.priority < .user, let costInForce else { return path }
-        return costInForce
     }
 }
