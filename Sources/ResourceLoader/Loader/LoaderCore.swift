@@ -40,6 +40,10 @@ actor LoaderCore {
         var total: Int64?
     }
 
+    private struct WeakMeter {
+        weak var meter: BudgetMeter?
+    }
+
     private let engine: TransferEngine
     private let cache: MemoryCache
     private let ladders: CacheLadders
@@ -51,6 +55,7 @@ actor LoaderCore {
 
     private var loads: [Int: Load] = [:]
     private var downloads: [DownloadKey: Download] = [:]
+    private var meters: [RequestIdentity: WeakMeter] = [:]
     private var numbers = 0
     private var wasCharged = false
     private var lastNetwork: String?
@@ -230,26 +235,35 @@ actor LoaderCore {
         }
         // Renditions are checked when a resource is made.
         guard let request = try? rendition.request(for: resource.id, demand, revalidating: entry) else { return }
-        let meter = BudgetMeter(budget, for: resource.id, on: network)
-        if network.facts.isCharged, !demand.isCostAccepted {
-            let size = ladders.ladder(of: resource.id).flatMap { $0[fetch.quality].size }
-            do throws(BudgetError) {
-                try meter.reserve(size ?? budget?.budget.assumedSize ?? 0)
-            } catch {
-                // Somebody else was faster: the advisor hears of it and decides anew. What cannot be counted is not spent.
-                if case .store = error { loads[id]?.failure = .storage }
-                return
-            }
+        let meter = meter(of: request, for: resource.id)
+        meter.isCostAccepted = demand.isCostAccepted
+        let size = ladders.ladder(of: resource.id).flatMap { $0[fetch.quality].size }.map { max(0, $0) }
+        do throws(BudgetError) {
+            try meter.cover(size, begunOn: network.facts)
+        } catch {
+            // Somebody else was faster: the advisor hears of it and decides anew. What cannot be counted is not spent.
+            if case .store = error { loads[id]?.failure = .storage }
+            return
         }
         let sink = CacheSink(
-            cache.disk, resource, rendition.variant, identity: request.identity, meter: meter, ladders: ladders,
-            network: network, now: { [clock] in clock.now() })
+            cache.disk, resource, rendition.variant, size: size, identity: request.identity, meter: meter,
+            ladders: ladders, network: network, now: { [clock] in clock.now() })
         numbers += 1
         downloads[key] = Download(
             resource: resource, quality: fetch.quality, revalidated: entry, sink: sink, meter: meter,
             demands: [id: demand], demand: demand, share: engine.start(request, into: sink), shareNumber: numbers)
         loads[id]?.joined.insert(key)
         follow(key)
+    }
+
+    /// The meter of the transfer that still lingers for an equal request, or else a new one: the transfer then goes on with the
+    /// sink and the meter it has.
+    private func meter(of request: TransferRequest, for resource: ResourceID) -> BudgetMeter {
+        if let meter = meters[request.identity]?.meter { return meter }
+        let meter = BudgetMeter(budget, for: resource, on: network)
+        meters = meters.filter { $0.value.meter != nil }
+        meters[request.identity] = WeakMeter(meter: meter)
+        return meter
     }
 
     /// Brings the share in the transfer in line with what those who wait want together.
@@ -264,6 +278,7 @@ actor LoaderCore {
         else { return }
         numbers += 1
         downloads[key]?.demand = demand
+        download.meter.isCostAccepted = demand.isCostAccepted
         // Joined before the old share is given up, so that the transfer goes on.
         downloads[key]?.share = engine.start(request, into: download.sink)
         downloads[key]?.shareNumber = numbers
@@ -304,6 +319,8 @@ actor LoaderCore {
             for id in download.demands.keys { emit(id) }
         case .queued, .waiting, .backingOff:
             let isWaiting = if case .waiting = state { true } else { false }
+            // It may wait for long; what is set aside for it would stand in the way of others.
+            if isWaiting { download.meter.settle() }
             for id in download.demands.keys {
                 if wasRunning || isWaiting { reconcile(id) }
                 emit(id)
@@ -381,23 +398,13 @@ actor LoaderCore {
 
     // MARK: - The network
 
-    /// Sets bytes aside for what runs on when a path begins to be charged, and tries again on another network what failed
-    /// for good on the one before.
+    /// Gives back what is set aside when a path is no longer charged, and tries again on another network what failed for good
+    /// on the one before.
     func networkChanged() {
         let facts = network.facts
         if facts.isCharged != wasCharged {
             wasCharged = facts.isCharged
-            for download in downloads.values {
-                guard wasCharged else {
-                    download.meter.settle()
-                    continue
-                }
-                guard case .running = download.state, !download.demand.isCostAccepted, let total = download.total else {
-                    continue
-                }
-                // Where there is no room, the engine and the advisor see the same budget and stop it.
-                try? download.meter.reserve(total - download.position)
-            }
+            if !wasCharged { for download in downloads.values { download.meter.settle() } }
         }
         guard facts.status.isOnline, facts.network != lastNetwork else { return }
         lastNetwork = facts.network

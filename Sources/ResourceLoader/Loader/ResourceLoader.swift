@@ -102,8 +102,9 @@ public final class ResourceLoader: Sendable {
             Task(executorPreference: monitor.readerExecutor) {
                 for await path in monitor {
                     let facts = facts(path)
-                    engine.update(path: TransferPath(path, facts))
+                    // First, since what the engine sends over the new path is counted by it.
                     network.set(facts)
+                    engine.update(path: TransferPath(path, facts))
                 }
             },
             Task { for await _ in network.ticks() { await core.networkChanged() } },

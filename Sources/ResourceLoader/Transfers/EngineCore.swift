@@ -272,6 +272,10 @@ final class EngineCore: AttemptObserver {
                 flight,
                 RedirectRule.Hop(
                     address: flight.address, headers: flight.request.headers, body: flight.request.method.body))
+        case (.failed(.unaffordable), .preparing), (.failed(.unaffordable), .running),
+            (.failed(.unaffordable), .settling):
+            abort(flight)
+            wait(flight, for: .unmetered)
         case (.failed(let failure), .preparing), (.failed(let failure), .running), (.failed(let failure), .settling):
             abort(flight)
             refused(flight, failure)
@@ -467,6 +471,7 @@ final class EngineCore: AttemptObserver {
         case .storage: evidence.verdict = .notStored
         case .unfit(let verdict): evidence.verdict = verdict
         case .isHTML: (evidence.isHTML, evidence.status) = (true, 200)
+        case .unaffordable: return wait(flight, for: .unmetered)
         }
         if evidence.verdict != .notStored {
             flight.lane.send(.discard)

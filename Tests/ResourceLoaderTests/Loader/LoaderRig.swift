@@ -70,13 +70,12 @@ final class PictureServer: Sendable {
     /// Lets one exchange that holds go on.
     func letGo() { gate.signal() }
 
-    func resource(_ id: ResourceID, limit: Int64 = 1 << 30) throws -> Resource {
+    func resource(_ id: ResourceID, size: Int64 = 900_000, limit: Int64 = 1 << 30) throws -> Resource {
         try Resource(
             id,
             renditions: [
                 Rendition(.thumbnail, url: server.url("/thumbnail"), size: 4000),
-                Rendition(
-                    .original, url: server.url("/original"), size: 900_000, limits: TransferLimits(bytes: limit)),
+                Rendition(.original, url: server.url("/original"), size: size, limits: TransferLimits(bytes: limit)),
             ])
     }
 
