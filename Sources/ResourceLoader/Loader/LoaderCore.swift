@@ -125,7 +125,7 @@ actor LoaderCore {
             if !retention.isKept { leave(key, id) }
         }
         // What has arrived since the decision was made counts.
-        guard let ladder = ladders.ladder(of: load.resource.id) else { return }
+        guard let ladder = ladders.ladder(of: load.resource.identity) else { return }
         let next = fetches.first { fetch in
             let isDone = ladder[fetch.quality].cache == .fresh || ladder.bestCached.map { $0 > fetch.quality } ?? false
             return !isDone && !load.givenUp.contains(load.resource.rendition(fetch.quality).variant)
@@ -218,7 +218,7 @@ actor LoaderCore {
             // Nothing to ask with: the whole body is fetched.
             if let found = entry, !found.metadata.hasValidator || rendition.method.body != nil { entry = nil }
         }
-        let key = DownloadKey(resource: resource.id, variant: rendition.variant, revalidated: entry?.id)
+        let key = DownloadKey(resource: resource.identity, variant: rendition.variant, revalidated: entry?.id)
         let demand = Demand(fetch.quality, load.trigger, top: resource.quality(of: rendition.variant))
         if downloads[key] != nil {
             downloads[key]?.demands[id] = demand
@@ -234,10 +234,10 @@ actor LoaderCore {
             return
         }
         // Renditions are checked when a resource is made.
-        guard let request = try? rendition.request(for: resource.id, demand, revalidating: entry) else { return }
-        let meter = meter(of: request, for: resource.id)
+        guard let request = try? rendition.request(for: resource.identity, demand, revalidating: entry) else { return }
+        let meter = meter(of: request, for: resource.identity)
         meter.isCostAccepted = demand.isCostAccepted
-        let size = ladders.ladder(of: resource.id).flatMap { $0[fetch.quality].size }.map { max(0, $0) }
+        let size = ladders.ladder(of: resource.identity).flatMap { $0[fetch.quality].size }.map { max(0, $0) }
         do throws(BudgetError) {
             try meter.cover(size, begunOn: network.facts)
         } catch {
@@ -274,7 +274,7 @@ actor LoaderCore {
         let rendition = download.resource.rendition(download.quality)
         guard
             let request = try? rendition.request(
-                for: download.resource.id, demand, revalidating: download.revalidated)
+                for: download.resource.identity, demand, revalidating: download.revalidated)
         else { return }
         numbers += 1
         downloads[key]?.demand = demand
@@ -355,7 +355,7 @@ actor LoaderCore {
         let measured = download.sink.measurement
         advisor.report(
             .succeeded(bytes: measured.bytes, in: measured.to - measured.from, on: measured.network),
-            of: download.resource.id)
+            of: download.resource.identity)
         for id in download.demands.keys {
             loads[id]?.failure = nil
             lookIntoCache(id)
@@ -375,13 +375,13 @@ actor LoaderCore {
             } else {
                 giveUp(key.variant, for: download.demands.keys)
                 if failure == .missing, !download.demands.keys.contains(where: { isBusy($0) }) {
-                    advisor.report(.unavailable(for: failure.remembered ?? .zero), of: resource.id)
+                    advisor.report(.unavailable(for: failure.remembered ?? .zero), of: resource.identity)
                 }
             }
         case .insecure, .unauthorized, .corrupt, .storage, .rejected:
             giveUp(key.variant, for: download.demands.keys)
         case .hostNotFound, .refused, .timeout, .interrupted, .server, .captivePortal, .offlineSuspected:
-            advisor.report(.failed(retryAfter: nil), of: resource.id)
+            advisor.report(.failed(retryAfter: nil), of: resource.identity)
         case .offline, .cancelled: break
         }
         for id in download.demands.keys { emit(id) }

@@ -150,7 +150,7 @@ public final class ResourceLoader: Sendable {
         ladders.enter(resource)
         let task = Task { [core, advisor, ladders] in
             if let id = await core.begin(resource, trigger, displays) {
-                for await decision in advisor.decisions(for: resource.id, trigger: trigger) {
+                for await decision in advisor.decisions(for: resource.identity, trigger: trigger) {
                     guard await core.decided(id, decision) else { break }
                 }
                 await core.end(id)

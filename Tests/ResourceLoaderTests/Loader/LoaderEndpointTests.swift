@@ -53,7 +53,7 @@ struct LoaderEndpointTests {
     }
 
     @Test func keepsTheAnswersToDifferentParametersApart() async throws {
-        try rig.wifi()
+        try await rig.seenWiFi()
         for id in ["1", "2", "1"] as [ResourceID] {
             let body = try await rig.loader.resource(id, from: endpoint)
             #expect(try body.bytes() == Array("picture of imageId=\(id)".utf8))
@@ -61,8 +61,35 @@ struct LoaderEndpointTests {
         #expect(server.requests.map(\.method) == ["POST", "POST"])
     }
 
+    @Test func keepsTheAnswersOfTwoServicesApart() async throws {
+        try await rig.seenWiFi()
+        let other = ResourceEndpoint(url: server.url("/other")) { .form([RequestBody.FormField("name", $0.name)]) }
+        let same = ResourceEndpoint(url: server.url("/same"))
+        for (endpoint, answer) in [(endpoint, "imageId=1"), (other, "name=1"), (same, "imageId=1")] {
+            let body = try await rig.loader.resource("1", from: endpoint)
+            #expect(try body.bytes() == Array("picture of \(answer)".utf8))
+        }
+        #expect(server.requests.count == 3)
+    }
+
+    @Test func keepsTheAnswersToTwoUsersApart() async throws {
+        try await rig.seenWiFi()
+        var theirs = [ResourceEndpoint](repeating: endpoint, count: 3)
+        for index in 0..<2 { theirs[index].headers = [TransferHeader("Authorization", "user \(index)")] }
+        theirs[2].headers = [TransferHeader("X-Request", "does not matter")]
+        theirs[2].varyingHeaders = []
+        // At the same time, so that they could share a transfer as well.
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for endpoint in theirs { group.addTask { _ = try await rig.loader.resource("1", from: endpoint) } }
+            try await group.waitForAll()
+        }
+        #expect(server.requests.map { $0["Authorization"] ?? "" }.sorted() == ["", "user 0", "user 1"])
+        _ = try await rig.loader.resource("1", from: endpoint)
+        #expect(server.requests.count == 3)
+    }
+
     @Test func returnsTheStoredCopyWithoutANetworkAndHoweverOld() async throws {
-        try rig.wifi()
+        try await rig.seenWiFi()
         _ = try await rig.loader.resource("1", from: endpoint)
         try rig.noWiFi()
         rig.wallClock.move(by: .seconds(3600))
@@ -72,7 +99,7 @@ struct LoaderEndpointTests {
     }
 
     @Test func sharesATransferAmongCalls() async throws {
-        try rig.wifi()
+        try await rig.seenWiFi()
         async let one = rig.loader.resource("1", from: endpoint)
         async let other = rig.loader.resource("1", from: endpoint)
         #expect(try await one.entry.id == other.entry.id)
@@ -80,7 +107,7 @@ struct LoaderEndpointTests {
     }
 
     @Test func saysWhyThereIsNone() async throws {
-        try rig.wifi()
+        try await rig.seenWiFi()
         await #expect(throws: ResourceFailure.transfer(.missing)) {
             try await rig.loader.resource("none", from: endpoint)
         }
@@ -92,8 +119,7 @@ struct LoaderEndpointTests {
 
     @Test func saysThatThePolicyDoesNotAllowIt() async throws {
         let rig = try LoaderRig(.cachedOnly)
-        try rig.wifi()
-        try await until { rig.loader.advisor.path.status == .wifi }
+        try await rig.seenWiFi()
         await #expect(throws: ResourceFailure.deferred([.preferencesAllow])) {
             try await rig.loader.resource("1", from: endpoint)
         }
@@ -114,7 +140,7 @@ struct LoaderEndpointTests {
     }
 
     @Test func tellsADelegateOnItsQueue() async throws {
-        try rig.wifi()
+        try await rig.seenWiFi()
         let ear = Ear()
         let queue = DispatchQueue(label: "delegate")
         queue.setSpecific(key: Ear.place, value: true)
@@ -130,7 +156,7 @@ struct LoaderEndpointTests {
     }
 
     @Test func tellsADelegateOnceThatTheLoaderHasEnded() async throws {
-        try rig.wifi()
+        try await rig.seenWiFi()
         let ear = Ear()
         let nobody = ResourceEndpoint(url: silent.url())
         let requests = ResourceRequests(of: rig.loader, from: nobody, delegate: ear) { $0() }
@@ -146,7 +172,7 @@ struct LoaderEndpointTests {
     }
 
     @Test func throwsToThoseWhoWaitWhenTheLoaderEnds() async throws {
-        try rig.wifi()
+        try await rig.seenWiFi()
         let waiting = Task { try await rig.loader.resource("1", from: ResourceEndpoint(url: silent.url())) }
         var arrivals = silent.arrivals.makeAsyncIterator()
         _ = await arrivals.next()
@@ -166,7 +192,7 @@ struct LoaderEndpointTests {
     }
 
     @Test func tellsNothingOfWhatWasCancelled() async throws {
-        try rig.wifi()
+        try await rig.seenWiFi()
         let ear = Ear()
         let requests = ResourceRequests(of: rig.loader, from: endpoint, delegate: ear) { $0() }
         requests.request("1")
@@ -229,8 +255,8 @@ struct LoaderSlotTests {
     }
 
     @Test func stopsLoadingWhenTheLoaderEnds() async throws {
-        try rig.wifi()
-        rig.server.next("/original", .stops(after: 400_000))
+        try await rig.seenWiFi()
+        rig.server.always("/original", .stops(after: 400_000))
         let slot = ResourceSlot(of: rig.loader, clock: rig.clock)
         slot.bind(to: try rig.resource())
         try await until { if case .fetching = slot.display?.activity { true } else { false } }

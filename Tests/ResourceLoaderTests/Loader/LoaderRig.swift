@@ -160,6 +160,11 @@ final class LoaderRig: Sendable {
     }
 
     func wifi() throws { try kernel.connect("wlan0", address: "10.1.0.2/24", gateway: "10.1.0.1", metric: 600) }
+    /// Wi-Fi, and everybody has noticed it: what is asked for now never meets the outage before it.
+    func seenWiFi() async throws {
+        try wifi()
+        try await until { loader.path.status == .wifi && loader.advisor.path.status == .wifi }
+    }
     func noWiFi() throws { try kernel.disconnect("wlan0") }
     func cellular() throws { try kernel.connect("wwan0", address: "10.2.0.2/24", gateway: "10.2.0.1", metric: 700) }
     func noCellular() throws { try kernel.disconnect("wwan0") }
