@@ -104,14 +104,15 @@ actor CacheSink: TransferSink {
     }
 
     func pause() {
-        meter.pause()
+        // The transfer may wait for long, and what is set aside stands in the way of others. The next attempt sees to it anew.
+        meter.settle()
         // A part that could not be kept costs bytes later, not correctness.
         if note.validator == nil { try? part?.abandon() } else { try? part?.release() }
         part = nil
     }
 
     func discard() {
-        meter.pause()
+        meter.settle()
         try? part?.abandon()
         part = nil
         note = PartNote()

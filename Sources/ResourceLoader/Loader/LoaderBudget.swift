@@ -118,11 +118,6 @@ final class BudgetMeter: Sendable {
         return carrier.status == .unknown ? PathFacts.assumedWhenUnknown.isCharged : carrier.isCharged
     }
 
-    /// Between two attempts: counts what nothing was set aside for. What is set aside stays so, for the next attempt.
-    func pause() {
-        if state.withLock({ $0.reservation == nil }) { settle() }
-    }
-
     /// Counts what has arrived, and gives back what is still set aside. Waits for the disk.
     func settle() {
         guard let budget else { return }

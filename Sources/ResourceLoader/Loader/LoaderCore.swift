@@ -319,8 +319,6 @@ actor LoaderCore {
             for id in download.demands.keys { emit(id) }
         case .queued, .waiting, .backingOff:
             let isWaiting = if case .waiting = state { true } else { false }
-            // It may wait for long; what is set aside for it would stand in the way of others.
-            if isWaiting { download.meter.settle() }
             for id in download.demands.keys {
                 if wasRunning || isWaiting { reconcile(id) }
                 emit(id)
