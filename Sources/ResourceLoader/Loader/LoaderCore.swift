@@ -12,8 +12,16 @@ actor LoaderCore {
         var failure: FailureClass?
         /// Renditions that failed in a way that trying again would not change.
         var givenUp: Set<CacheVariant> = []
+        /// Renditions that failed in passing since the last decision, which the next one may ask for again.
+        var tried: Set<CacheVariant> = []
         var joined: Set<DownloadKey> = []
         var shown: ResourceDisplay.Fingerprint?
+
+        /// What is decided, a tap's one attempt without a network included.
+        var fetches: [Fetch] {
+            guard let decision else { return [] }
+            return decision.fetches.isEmpty ? [decision.offlineAttempt].compactMap(\.self) : decision.fetches
+        }
     }
 
     /// What is fetched: a rendition, or the answer to whether a stored body still holds.
@@ -107,6 +115,7 @@ actor LoaderCore {
     func decided(_ id: Int, _ decision: PolicyDecision) -> Bool {
         guard let load = loads[id] else { return false }
         loads[id]?.decision = decision
+        loads[id]?.tried = []
         for key in load.joined { downloads[key]?.hasAskedAgain = false }
         reconcile(id)
         lookIntoCache(id)
@@ -117,21 +126,37 @@ actor LoaderCore {
     /// Starts what is decided and does not run, and gives up what runs and is not wanted any more.
     private func reconcile(_ id: Int) {
         guard let load = loads[id], let decision = load.decision else { return }
-        let fetches = decision.fetches.isEmpty ? [decision.offlineAttempt].compactMap(\.self) : decision.fetches
-        let wanted = Set(fetches.map { load.resource.rendition($0.quality).variant })
+        let wanted = Set(load.fetches.map { load.resource.rendition($0.quality).variant })
+        var comesFirst = false
         for key in load.joined where !wanted.contains(key.variant) {
             guard let download = downloads[key], let demand = download.demands[id] else { continue }
+            if isStopgap(download, for: load) {
+                comesFirst = true
+                continue
+            }
             let retention = Retention(kind: demand.kind, plan: decision.plan, mode: preferences.current.mode)
             if !retention.isKept { leave(key, id) }
         }
-        // What has arrived since the decision was made counts.
-        guard let ladder = ladders.ladder(of: load.resource.identity) else { return }
-        let next = fetches.first { fetch in
-            let isDone = ladder[fetch.quality].cache == .fresh || ladder.bestCached.map { $0 > fetch.quality } ?? false
-            return !isDone && !load.givenUp.contains(load.resource.rendition(fetch.quality).variant)
-        }
-        guard let next, !isNearlyThere(id, beyond: next.quality) else { return }
+        guard !comesFirst, let ladder = ladders.ladder(of: load.resource.identity), let next = next(load, ladder),
+            // A rung that the ladder has lost since is not to be had.
+            next.quality <= ladder.top, !isNearlyThere(id, beyond: next.quality)
+        else { return }
         join(id, next)
+    }
+
+    /// The first thing that is decided and neither here nor given up. What has arrived since the decision was made counts.
+    private func next(_ load: Load, _ ladder: Ladder) -> Fetch? {
+        load.fetches.first { fetch in
+            let variant = load.resource.rendition(fetch.quality).variant
+            let isDone = ladder[fetch.quality].cache == .fresh || ladder.bestCached.map { $0 > fetch.quality } ?? false
+            return !isDone && !load.givenUp.contains(variant) && !load.tried.contains(variant)
+        }
+    }
+
+    /// Whether it runs already and gives something to show sooner than what is wanted in its place, while nothing is shown.
+    private func isStopgap(_ download: Download, for load: Load) -> Bool {
+        guard load.body == nil, case .running = download.state else { return false }
+        return load.fetches.contains { $0.quality > download.quality }
     }
 
     /// Whether a better rung is under way and lacks so little that a lesser one would cost more.
@@ -166,26 +191,33 @@ actor LoaderCore {
     private func emit(_ id: Int) {
         guard let load = loads[id], let decision = load.decision else { return }
         let activity = activity(of: load)
+        let isAtRest = isAtRest(load, activity)
         let content: ResourceDisplay.Content
         if let body = load.body {
             content = .body(body, load.resource.quality(of: body.entry.variant))
         } else {
-            content = .placeholder(placeholder(decision, activity, load.failure))
+            content = .placeholder(placeholder(decision, isAtRest, load.failure))
         }
         let display = ResourceDisplay(
-            resource: load.resource.id, content: content, activity: activity, failure: load.failure,
-            decision: decision)
+            resource: load.resource.id, content: content, activity: activity, isAtRest: isAtRest,
+            failure: load.failure, decision: decision)
         guard display.fingerprint != load.shown else { return }
         loads[id]?.shown = display.fingerprint
         load.displays.yield(display)
     }
 
-    private func placeholder(
-        _ decision: PolicyDecision, _ activity: ResourceDisplay.Activity, _ failure: FailureClass?
-    ) -> Placeholder {
+    /// Whether nothing runs, and nothing that is decided will.
+    private func isAtRest(_ load: Load, _ activity: ResourceDisplay.Activity) -> Bool {
+        guard !activity.isRunning else { return false }
+        // A tap's one attempt without a network has been made, or waits with the transfers for a network.
+        guard load.decision?.fetches.isEmpty == false else { return true }
+        return ladders.ladder(of: load.resource.identity).map { next(load, $0) == nil } ?? true
+    }
+
+    private func placeholder(_ decision: PolicyDecision, _ isAtRest: Bool, _ failure: FailureClass?) -> Placeholder {
         guard case .placeholder(let placeholder) = decision.display else { return .loading }
         // What was decided has failed, and nothing is under way in its place.
-        if placeholder == .loading, failure != nil, activity == .none { return .failed }
+        if placeholder == .loading, failure != nil, isAtRest { return .failed }
         return placeholder
     }
 
@@ -242,7 +274,10 @@ actor LoaderCore {
             try meter.cover(size, begunOn: network.facts)
         } catch {
             // Somebody else was faster: the advisor hears of it and decides anew. What cannot be counted is not spent.
-            if case .store = error { loads[id]?.failure = .storage }
+            if case .store = error {
+                loads[id]?.failure = .storage
+                loads[id]?.tried.insert(rendition.variant)
+            }
             return
         }
         let sink = CacheSink(
@@ -370,6 +405,10 @@ actor LoaderCore {
         case .tooLarge, .missing:
             if download.quality > .lowest {
                 ladders.leaveOut(key.variant, of: resource, for: failure.remembered)
+                // Of which there is a copy is not left out, and no other decision follows.
+                if let ladder = ladders.ladder(of: resource.identity), ladder.top >= download.quality {
+                    giveUp(key.variant, for: download.demands.keys)
+                }
             } else {
                 giveUp(key.variant, for: download.demands.keys)
                 if failure == .missing, !download.demands.keys.contains(where: { isBusy($0) }) {
@@ -379,10 +418,16 @@ actor LoaderCore {
         case .insecure, .unauthorized, .corrupt, .storage, .rejected:
             giveUp(key.variant, for: download.demands.keys)
         case .hostNotFound, .refused, .timeout, .interrupted, .server, .captivePortal, .offlineSuspected:
+            for id in download.demands.keys { loads[id]?.tried.insert(key.variant) }
             advisor.report(.failed(retryAfter: nil), of: resource.identity)
-        case .offline, .cancelled: break
+        case .offline, .cancelled:
+            for id in download.demands.keys { loads[id]?.tried.insert(key.variant) }
         }
-        for id in download.demands.keys { emit(id) }
+        for id in download.demands.keys {
+            // A tap knows no back-off: no other decision comes that would begin what is left.
+            if loads[id]?.trigger.isUser == true { reconcile(id) }
+            emit(id)
+        }
     }
 
     private func giveUp(_ variant: CacheVariant, for ids: some Sequence<Int>) {

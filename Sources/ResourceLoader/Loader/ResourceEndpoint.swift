@@ -111,7 +111,7 @@ extension ResourceLoader {
 extension ResourceDisplay {
     /// Why nothing is shown and nothing is under way; `nil` while there is hope.
     var resourceFailure: ResourceFailure? {
-        guard !activity.isRunning, let placeholder else { return nil }
+        guard isAtRest, let placeholder else { return nil }
         let conditions: [Condition] = if case .comeBack(_, let conditions) = decision.plan { conditions } else { [] }
         switch placeholder {
         case .loading: return nil

@@ -145,6 +145,8 @@ struct LoaderEndpointTests {
         let queue = DispatchQueue(label: "delegate")
         queue.setSpecific(key: Ear.place, value: true)
         let requests = ResourceRequests(of: rig.loader, from: endpoint, delegate: ear) { queue.async(execute: $0) }
+        // Nobody else keeps them alive.
+        defer { withExtendedLifetime((requests, ear)) {} }
         var words = ear.words.makeAsyncIterator()
         requests.request("1")
         let loaded = try #require(await words.next())
@@ -160,6 +162,8 @@ struct LoaderEndpointTests {
         let ear = Ear()
         let nobody = ResourceEndpoint(url: silent.url())
         let requests = ResourceRequests(of: rig.loader, from: nobody, delegate: ear) { $0() }
+        // Nobody else keeps them alive.
+        defer { withExtendedLifetime((requests, ear)) {} }
         requests.request("1")
         var arrivals = silent.arrivals.makeAsyncIterator()
         _ = await arrivals.next()
@@ -195,6 +199,8 @@ struct LoaderEndpointTests {
         try await rig.seenWiFi()
         let ear = Ear()
         let requests = ResourceRequests(of: rig.loader, from: endpoint, delegate: ear) { $0() }
+        // Nobody else keeps them alive.
+        defer { withExtendedLifetime((requests, ear)) {} }
         requests.request("1")
         requests.cancel("1")
         requests.request("2")
@@ -265,6 +271,21 @@ struct LoaderSlotTests {
         await rig.loader.shutDown()
         rig.clock.advance(by: ContentMachine<CachedBody>.loadingMinimum)
         try await expect("nothing", in: slot) { if case .idle = $0 { true } else { false } }
+    }
+
+    @Test(arguments: [
+        (Trigger.visible, "403 Forbidden", FailureClass.unauthorized), (.user, "500 Internal Server Error", .server),
+    ])
+    func saysThatTheBetterPictureFailed(trigger: Trigger, status: String, failure: FailureClass) async throws {
+        try await rig.seenWiFi()
+        try rig.store(PictureServer.thumbnail, as: .thumbnail)
+        rig.server.always("/original", .status(status))
+        let slot = ResourceSlot(of: rig.loader, clock: rig.clock)
+        slot.bind(to: try rig.resource(), trigger: trigger)
+        try await expect("the thumbnail, and the failure", in: slot) {
+            guard case .content(let body, .failed(failure, .offered)) = $0 else { return false }
+            return body.entry.variant == .thumbnail
+        }
     }
 
     @Test func neverShowsThePictureOfAnother() async throws {

@@ -85,6 +85,21 @@ struct LoaderNetworkTests {
         expectOneResume(of: rig)
     }
 
+    @Test func finishesAThumbnailThatIsUnderWayBeforeTheOriginalWhileNothingIsShown() async throws {
+        try rig.cellular()
+        rig.server.always("/thumbnail", .holds(after: 2000))
+        var shown = Displays(rig.loader.load(try rig.resource()))
+        try await shown.expect("the thumbnail on its way") {
+            if case .fetching(.thumbnail, let received, _) = $0.activity { received > 0 } else { false }
+        }
+        try rig.preferences.update { $0.alwaysDownloadOriginal = true }
+        let display = try await shown.expect("the original wanted") { $0.decision.fetches == [Fetch(Quality(rung: 1))] }
+        #expect(display.activity == .fetching(.thumbnail, received: 2000, total: 4000))
+        rig.server.letGo()
+        try await shown.expect("the thumbnail") { $0.variant == .thumbnail }
+        try await shown.expect(.original, PictureServer.original)
+    }
+
     @Test func givesUpWhatTheUserNoLongerWantsFromTheNetwork() async throws {
         try rig.wifi()
         var shown = try await rig.loadAndStop()
