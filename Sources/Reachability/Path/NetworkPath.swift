@@ -161,7 +161,7 @@ public struct NetworkPath: Sendable, Hashable {
     package static let unknown = NetworkPath(status: .unknown)
 
     /// There is a way out: the status is neither `unknown` nor `offline`.
-    public var isOnline: Bool { status != .unknown && status != .offline }
+    public var isOnline: Bool { status.isOnline }
 }
 
 extension NetworkPath.OfflineReason: Comparable {
@@ -174,6 +174,9 @@ extension NetworkPath.OfflineReason: Comparable {
 }
 
 extension NetworkPath.Status {
+    /// There is a way out: neither `unknown` nor `offline`.
+    public var isOnline: Bool { self != .unknown && self != .offline }
+
     /// Costlier is greater; without a way out there is no cost.
     package var costRank: Int {
         switch self {

@@ -38,16 +38,16 @@ final class CacheLadders: LadderSource {
 
     func enter(_ resource: Resource) {
         entries.withLock { entries in
-            entries[resource.id, default: Entry(resource: resource, begun: wallTime())].resource = resource
-            entries[resource.id]?.loads += 1
+            entries[resource.identity, default: Entry(resource: resource, begun: wallTime())].resource = resource
+            entries[resource.identity]?.loads += 1
         }
     }
 
     func leave(_ resource: Resource) {
         let unkept = entries.withLock { entries -> Set<CacheVariant> in
-            entries[resource.id]?.loads -= 1
-            guard let entry = entries[resource.id], entry.loads == 0 else { return [] }
-            entries[resource.id] = nil
+            entries[resource.identity]?.loads -= 1
+            guard let entry = entries[resource.identity], entry.loads == 0 else { return [] }
+            entries[resource.identity] = nil
             return entry.unkept
         }
         // Should the cache not be asked now, it is stale at once and goes by age.
@@ -56,23 +56,23 @@ final class CacheLadders: LadderSource {
 
     /// A body that the server forbids to store has come (`no-store`): it is kept for as long as somebody shows it.
     func keepForNow(_ variant: CacheVariant, of resource: Resource) {
-        entries.withLock { _ = $0[resource.id]?.unkept.insert(variant) }
+        entries.withLock { _ = $0[resource.identity]?.unkept.insert(variant) }
     }
 
     func learn(size: Int64, of variant: CacheVariant, in resource: Resource) {
         let isNews = entries.withLock { entries in
-            guard let known = entries[resource.id], known.sizes[variant] != size else { return false }
-            entries[resource.id]?.sizes[variant] = size
+            guard let known = entries[resource.identity], known.sizes[variant] != size else { return false }
+            entries[resource.identity]?.sizes[variant] = size
             return true
         }
-        if isNews { hub.tick([resource.id]) }
+        if isNews { hub.tick([resource.identity]) }
     }
 
     /// Leaves out a rung above the lowest, and those above it, so that the policy chooses a lesser one.
     func leaveOut(_ variant: CacheVariant, of resource: Resource, for time: Duration?) {
         let until = time.map { timeline.now() + $0 }
-        entries.withLock { _ = $0[resource.id]?.unobtainable.updateValue(until, forKey: variant) }
-        hub.tick([resource.id])
+        entries.withLock { _ = $0[resource.identity]?.unobtainable.updateValue(until, forKey: variant) }
+        hub.tick([resource.identity])
     }
 
     // MARK: Ladders
@@ -117,11 +117,11 @@ final class CacheLadders: LadderSource {
         while !Task.isCancelled {
             do {
                 for try await _ in cache.changes(of: resource.cacheKey, variants: resource.variants) {
-                    hub.tick([resource.id])
+                    hub.tick([resource.identity])
                 }
                 return
             } catch {
-                hub.tick([resource.id])
+                hub.tick([resource.identity])
                 guard (try? await timeline.sleep(Self.patience)) != nil else { return }
             }
         }

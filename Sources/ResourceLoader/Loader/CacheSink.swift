@@ -14,6 +14,8 @@ actor CacheSink: TransferSink {
     private let disk: DiskCache
     private let resource: Resource
     private let variant: CacheVariant
+    /// What the body is said to have in bytes, until its server tells.
+    private let size: Int64?
     private let fingerprint: [UInt8]
     private let meter: BudgetMeter
     private let ladders: CacheLadders
@@ -32,12 +34,13 @@ actor CacheSink: TransferSink {
     private static let noteInterval: Int64 = 8 << 20
 
     init(
-        _ disk: DiskCache, _ resource: Resource, _ variant: CacheVariant, identity: RequestIdentity,
+        _ disk: DiskCache, _ resource: Resource, _ variant: CacheVariant, size: Int64?, identity: RequestIdentity,
         meter: BudgetMeter, ladders: CacheLadders, network: NetworkState, now: @escaping @Sendable () -> Duration
     ) {
         self.disk = disk
         self.resource = resource
         self.variant = variant
+        self.size = size
         fingerprint = Array(identity.digest.utf8)
         self.meter = meter
         self.ladders = ladders
@@ -53,6 +56,7 @@ actor CacheSink: TransferSink {
         let part = try claimed()
         note = part.note
         noted = part.length
+        try afford(note.total ?? size, in: part)
         guard part.length > 0, let validator = note.validator.flatMap(BodyValidator.init(noted:)) else { return nil }
         return PartialBody(offset: part.length, total: note.total, validator: validator)
     }
@@ -66,6 +70,8 @@ actor CacheSink: TransferSink {
             try part.checkpoint(note)
         }
         noted = part.length
+        // The answer may be larger than the guess.
+        if let total = body.total { try afford(total, in: part) }
     }
 
     func write(_ bytes: [UInt8]) throws(SinkFailure) {
@@ -84,9 +90,21 @@ actor CacheSink: TransferSink {
                 noted = part.length
             }
         }
+        // The path may have become a charged one since the request was sent, and a total that nobody told is not known even now.
+        try afford(note.total, in: part)
+    }
+
+    /// Lets the attempt go on only if the budget covers what is still to come.
+    private func afford(_ total: Int64?, in part: ResumablePart) throws(SinkFailure) {
+        do throws(BudgetError) {
+            try meter.cover(total.map { max(0, $0 - part.length) }, begunOn: carrier)
+        } catch {
+            throw .unaffordable(error.description)
+        }
     }
 
     func pause() {
+        // The transfer may wait for long, and what is set aside stands in the way of others. The next attempt sees to it anew.
         meter.settle()
         // A part that could not be kept costs bytes later, not correctness.
         if note.validator == nil { try? part?.abandon() } else { try? part?.release() }

@@ -12,8 +12,16 @@ actor LoaderCore {
         var failure: FailureClass?
         /// Renditions that failed in a way that trying again would not change.
         var givenUp: Set<CacheVariant> = []
+        /// Renditions that failed in passing since the last decision, which the next one may ask for again.
+        var tried: Set<CacheVariant> = []
         var joined: Set<DownloadKey> = []
         var shown: ResourceDisplay.Fingerprint?
+
+        /// What is decided, a tap's one attempt without a network included.
+        var fetches: [Fetch] {
+            guard let decision else { return [] }
+            return decision.fetches.isEmpty ? [decision.offlineAttempt].compactMap(\.self) : decision.fetches
+        }
     }
 
     /// What is fetched: a rendition, or the answer to whether a stored body still holds.
@@ -40,6 +48,10 @@ actor LoaderCore {
         var total: Int64?
     }
 
+    private struct WeakMeter {
+        weak var meter: BudgetMeter?
+    }
+
     private let engine: TransferEngine
     private let cache: MemoryCache
     private let ladders: CacheLadders
@@ -51,6 +63,7 @@ actor LoaderCore {
 
     private var loads: [Int: Load] = [:]
     private var downloads: [DownloadKey: Download] = [:]
+    private var meters: [RequestIdentity: WeakMeter] = [:]
     private var numbers = 0
     private var wasCharged = false
     private var lastNetwork: String?
@@ -102,6 +115,7 @@ actor LoaderCore {
     func decided(_ id: Int, _ decision: PolicyDecision) -> Bool {
         guard let load = loads[id] else { return false }
         loads[id]?.decision = decision
+        loads[id]?.tried = []
         for key in load.joined { downloads[key]?.hasAskedAgain = false }
         reconcile(id)
         lookIntoCache(id)
@@ -112,21 +126,37 @@ actor LoaderCore {
     /// Starts what is decided and does not run, and gives up what runs and is not wanted any more.
     private func reconcile(_ id: Int) {
         guard let load = loads[id], let decision = load.decision else { return }
-        let fetches = decision.fetches.isEmpty ? [decision.offlineAttempt].compactMap(\.self) : decision.fetches
-        let wanted = Set(fetches.map { load.resource.rendition($0.quality).variant })
+        let wanted = Set(load.fetches.map { load.resource.rendition($0.quality).variant })
+        var comesFirst = false
         for key in load.joined where !wanted.contains(key.variant) {
             guard let download = downloads[key], let demand = download.demands[id] else { continue }
+            if isStopgap(download, for: load) {
+                comesFirst = true
+                continue
+            }
             let retention = Retention(kind: demand.kind, plan: decision.plan, mode: preferences.current.mode)
             if !retention.isKept { leave(key, id) }
         }
-        // What has arrived since the decision was made counts.
-        guard let ladder = ladders.ladder(of: load.resource.id) else { return }
-        let next = fetches.first { fetch in
-            let isDone = ladder[fetch.quality].cache == .fresh || ladder.bestCached.map { $0 > fetch.quality } ?? false
-            return !isDone && !load.givenUp.contains(load.resource.rendition(fetch.quality).variant)
-        }
-        guard let next, !isNearlyThere(id, beyond: next.quality) else { return }
+        guard !comesFirst, let ladder = ladders.ladder(of: load.resource.identity), let next = next(load, ladder),
+            // A rung that the ladder has lost since is not to be had.
+            next.quality <= ladder.top, !isNearlyThere(id, beyond: next.quality)
+        else { return }
         join(id, next)
+    }
+
+    /// The first thing that is decided and neither here nor given up. What has arrived since the decision was made counts.
+    private func next(_ load: Load, _ ladder: Ladder) -> Fetch? {
+        load.fetches.first { fetch in
+            let variant = load.resource.rendition(fetch.quality).variant
+            let isDone = ladder[fetch.quality].cache == .fresh || ladder.bestCached.map { $0 > fetch.quality } ?? false
+            return !isDone && !load.givenUp.contains(variant) && !load.tried.contains(variant)
+        }
+    }
+
+    /// Whether it runs already and gives something to show sooner than what is wanted in its place, while nothing is shown.
+    private func isStopgap(_ download: Download, for load: Load) -> Bool {
+        guard load.body == nil, case .running = download.state else { return false }
+        return load.fetches.contains { $0.quality > download.quality }
     }
 
     /// Whether a better rung is under way and lacks so little that a lesser one would cost more.
@@ -161,26 +191,33 @@ actor LoaderCore {
     private func emit(_ id: Int) {
         guard let load = loads[id], let decision = load.decision else { return }
         let activity = activity(of: load)
+        let isAtRest = isAtRest(load, activity)
         let content: ResourceDisplay.Content
         if let body = load.body {
             content = .body(body, load.resource.quality(of: body.entry.variant))
         } else {
-            content = .placeholder(placeholder(decision, activity, load.failure))
+            content = .placeholder(placeholder(decision, isAtRest, load.failure))
         }
         let display = ResourceDisplay(
-            resource: load.resource.id, content: content, activity: activity, failure: load.failure,
-            decision: decision)
+            resource: load.resource.id, content: content, activity: activity, isAtRest: isAtRest,
+            failure: load.failure, decision: decision)
         guard display.fingerprint != load.shown else { return }
         loads[id]?.shown = display.fingerprint
         load.displays.yield(display)
     }
 
-    private func placeholder(
-        _ decision: PolicyDecision, _ activity: ResourceDisplay.Activity, _ failure: FailureClass?
-    ) -> Placeholder {
+    /// Whether nothing runs, and nothing that is decided will.
+    private func isAtRest(_ load: Load, _ activity: ResourceDisplay.Activity) -> Bool {
+        guard !activity.isRunning else { return false }
+        // A tap's one attempt without a network has been made, or waits with the transfers for a network.
+        guard load.decision?.fetches.isEmpty == false else { return true }
+        return ladders.ladder(of: load.resource.identity).map { next(load, $0) == nil } ?? true
+    }
+
+    private func placeholder(_ decision: PolicyDecision, _ isAtRest: Bool, _ failure: FailureClass?) -> Placeholder {
         guard case .placeholder(let placeholder) = decision.display else { return .loading }
         // What was decided has failed, and nothing is under way in its place.
-        if placeholder == .loading, failure != nil, activity == .none { return .failed }
+        if placeholder == .loading, failure != nil, isAtRest { return .failed }
         return placeholder
     }
 
@@ -213,7 +250,7 @@ actor LoaderCore {
             // Nothing to ask with: the whole body is fetched.
             if let found = entry, !found.metadata.hasValidator || rendition.method.body != nil { entry = nil }
         }
-        let key = DownloadKey(resource: resource.id, variant: rendition.variant, revalidated: entry?.id)
+        let key = DownloadKey(resource: resource.identity, variant: rendition.variant, revalidated: entry?.id)
         let demand = Demand(fetch.quality, load.trigger, top: resource.quality(of: rendition.variant))
         if downloads[key] != nil {
             let isNewcomer = downloads[key]?.demands.updateValue(demand, forKey: id) == nil
@@ -230,27 +267,39 @@ actor LoaderCore {
             return
         }
         // Renditions are checked when a resource is made.
-        guard let request = try? rendition.request(for: resource.id, demand, revalidating: entry) else { return }
-        let meter = BudgetMeter(budget, for: resource.id, on: network)
-        if network.facts.isCharged, !demand.isCostAccepted {
-            let size = ladders.ladder(of: resource.id).flatMap { $0[fetch.quality].size }
-            do throws(BudgetError) {
-                try meter.reserve(size ?? budget?.budget.assumedSize ?? 0)
-            } catch {
-                // Somebody else was faster: the advisor hears of it and decides anew. What cannot be counted is not spent.
-                if case .store = error { loads[id]?.failure = .storage }
-                return
+        guard let request = try? rendition.request(for: resource.identity, demand, revalidating: entry) else { return }
+        let meter = meter(of: request, for: resource.identity)
+        meter.isCostAccepted = demand.isCostAccepted
+        let size = ladders.ladder(of: resource.identity).flatMap { $0[fetch.quality].size }.map { max(0, $0) }
+        do throws(BudgetError) {
+            try meter.cover(size, begunOn: network.facts)
+        } catch {
+            // Somebody else was faster: the advisor hears of it and decides anew. What cannot be counted is not spent.
+            if case .store = error {
+                loads[id]?.failure = .storage
+                loads[id]?.tried.insert(rendition.variant)
             }
+            return
         }
         let sink = CacheSink(
-            cache.disk, resource, rendition.variant, identity: request.identity, meter: meter, ladders: ladders,
-            network: network, now: { [clock] in clock.now() })
+            cache.disk, resource, rendition.variant, size: size, identity: request.identity, meter: meter,
+            ladders: ladders, network: network, now: { [clock] in clock.now() })
         numbers += 1
         downloads[key] = Download(
             resource: resource, quality: fetch.quality, revalidated: entry, sink: sink, meter: meter,
             demands: [id: demand], demand: demand, share: engine.start(request, into: sink), shareNumber: numbers)
         loads[id]?.joined.insert(key)
         follow(key)
+    }
+
+    /// The meter of the transfer that still lingers for an equal request, or else a new one: the transfer then goes on with the
+    /// sink and the meter it has.
+    private func meter(of request: TransferRequest, for resource: ResourceID) -> BudgetMeter {
+        if let meter = meters[request.identity]?.meter { return meter }
+        let meter = BudgetMeter(budget, for: resource, on: network)
+        meters = meters.filter { $0.value.meter != nil }
+        meters[request.identity] = WeakMeter(meter: meter)
+        return meter
     }
 
     /// Brings the share in the transfer in line with what those who wait want together.
@@ -261,10 +310,11 @@ actor LoaderCore {
         let rendition = download.resource.rendition(download.quality)
         guard
             let request = try? rendition.request(
-                for: download.resource.id, demand, revalidating: download.revalidated)
+                for: download.resource.identity, demand, revalidating: download.revalidated)
         else { return }
         numbers += 1
         downloads[key]?.demand = demand
+        download.meter.isCostAccepted = demand.isCostAccepted
         // Joined before the old share is given up, so that the transfer goes on.
         downloads[key]?.share = engine.start(request, into: download.sink, isRenewal: !isTap)
         downloads[key]?.shareNumber = numbers
@@ -341,7 +391,7 @@ actor LoaderCore {
         let measured = download.sink.measurement
         advisor.report(
             .succeeded(bytes: measured.bytes, in: measured.to - measured.from, on: measured.network),
-            of: download.resource.id)
+            of: download.resource.identity)
         for id in download.demands.keys {
             loads[id]?.failure = nil
             lookIntoCache(id)
@@ -359,19 +409,29 @@ actor LoaderCore {
         case .tooLarge, .missing:
             if download.quality > .lowest {
                 ladders.leaveOut(key.variant, of: resource, for: failure.remembered)
+                // Of which there is a copy is not left out, and no other decision follows.
+                if let ladder = ladders.ladder(of: resource.identity), ladder.top >= download.quality {
+                    giveUp(key.variant, for: download.demands.keys)
+                }
             } else {
                 giveUp(key.variant, for: download.demands.keys)
                 if failure == .missing, !download.demands.keys.contains(where: { isBusy($0) }) {
-                    advisor.report(.unavailable(for: failure.remembered ?? .zero), of: resource.id)
+                    advisor.report(.unavailable(for: failure.remembered ?? .zero), of: resource.identity)
                 }
             }
         case .insecure, .unauthorized, .corrupt, .storage, .rejected:
             giveUp(key.variant, for: download.demands.keys)
         case .hostNotFound, .refused, .timeout, .interrupted, .server, .captivePortal, .offlineSuspected:
-            advisor.report(.failed(retryAfter: failed.retryAfter), of: resource.id)
-        case .offline, .cancelled: break
+            for id in download.demands.keys { loads[id]?.tried.insert(key.variant) }
+            advisor.report(.failed(retryAfter: failed.retryAfter), of: resource.identity)
+        case .offline, .cancelled:
+            for id in download.demands.keys { loads[id]?.tried.insert(key.variant) }
         }
-        for id in download.demands.keys { emit(id) }
+        for id in download.demands.keys {
+            // A tap knows no back-off: no other decision comes that would begin what is left.
+            if loads[id]?.trigger.isUser == true { reconcile(id) }
+            emit(id)
+        }
     }
 
     private func giveUp(_ variant: CacheVariant, for ids: some Sequence<Int>) {
@@ -385,23 +445,13 @@ actor LoaderCore {
 
     // MARK: - The network
 
-    /// Sets bytes aside for what runs on when a path begins to be charged, and tries again on another network what failed
-    /// for good on the one before.
+    /// Gives back what is set aside when a path is no longer charged, and tries again on another network what failed for good
+    /// on the one before.
     func networkChanged() {
         let facts = network.facts
         if facts.isCharged != wasCharged {
             wasCharged = facts.isCharged
-            for download in downloads.values {
-                guard wasCharged else {
-                    download.meter.settle()
-                    continue
-                }
-                guard case .running = download.state, !download.demand.isCostAccepted, let total = download.total else {
-                    continue
-                }
-                // Where there is no room, the engine and the advisor see the same budget and stop it.
-                try? download.meter.reserve(total - download.position)
-            }
+            if !wasCharged { for download in downloads.values { download.meter.settle() } }
         }
         guard facts.status.isOnline, facts.network != lastNetwork else { return }
         lastNetwork = facts.network

@@ -65,11 +65,15 @@ public enum ResourceError: Error, Hashable, Sendable, CustomStringConvertible {
 
 /// Something to show that exists in one or more renditions.
 ///
-/// Two resources of one id are the same resource: they are equal, share cache entries and transfers, and the URLs of the
-/// one that came last count.
+/// Two resources of one ``identity`` are the same resource: they are equal, share cache entries and transfers, and the URLs of
+/// the one that came last count.
 public struct Resource: Sendable, Hashable {
-    /// Its name in the cache, in decisions and in budgets.
+    /// The caller's name for it. It stands in for the URLs, which may change.
     public let id: ResourceID
+    /// Its name in the cache, in decisions and in budgets: the id, where the id says it all. Where renditions have parameters
+    /// (POST) or varying headers, or come from a ``ResourceEndpoint``, a digest of these follows, so that what was fetched with
+    /// one user's credentials is never shown to another.
+    public let identity: ResourceID
     /// The renditions, the lowest first; at least one.
     public let renditions: [Rendition]
 
@@ -77,6 +81,11 @@ public struct Resource: Sendable, Hashable {
     ///
     /// - Throws: ``ResourceError`` when one of them could never be asked for.
     public init(_ id: ResourceID, renditions: [Rendition]) throws(ResourceError) {
+        try self.init(id, renditions: renditions, scope: nil)
+    }
+
+    /// - Parameter scope: within what the id is a name; `nil`: everywhere.
+    init(_ id: ResourceID, renditions: [Rendition], scope: String?) throws(ResourceError) {
         guard !renditions.isEmpty else { throw .noRendition }
         guard renditions.count <= 256 else { throw .tooManyRenditions(renditions.count) }
         var variants: Set<CacheVariant> = []
@@ -90,6 +99,25 @@ public struct Resource: Sendable, Hashable {
         }
         self.id = id
         self.renditions = renditions
+        identity = Self.identity(of: id, renditions, scope: scope)
+    }
+
+    private static func identity(of id: ResourceID, _ renditions: [Rendition], scope: String?) -> ResourceID {
+        let mark = "#sha256-"
+        let all = renditions.map { $0.distinction(in: scope) }
+        // An id that looks like one with a digest gets another, so that it cannot pass for it.
+        if scope == nil, !id.name.contains(mark), all.allSatisfy({ $0 == .none }) { return id }
+        // Where it is the same for all of them, a rung more or less makes no other resource.
+        let isUniform = all.allSatisfy { $0 == all[0] }
+        let digest =
+            isUniform
+            ? all[0].digest
+            : SHA256.digest(
+                of: zip(renditions, all).flatMap { rendition, distinction in
+                    Array("\(rendition.variant.name.utf8.count) \(rendition.variant.name) \(distinction.digest) ".utf8)
+                }
+            ).hexadecimal
+        return ResourceID(id.name + mark + digest)
     }
 
     /// The usual two renditions, both fetched by GET.
@@ -101,7 +129,7 @@ public struct Resource: Sendable, Hashable {
     }
 
     /// What its bodies are stored under.
-    public var cacheKey: CacheKey { CacheKey(id.name) }
+    public var cacheKey: CacheKey { CacheKey(identity.name) }
 
     var variants: [CacheVariant] { renditions.map(\.variant) }
 
@@ -111,9 +139,9 @@ public struct Resource: Sendable, Hashable {
         Quality(rung: UInt8(renditions.firstIndex { $0.variant == variant } ?? 0))
     }
 
-    public static func == (one: Resource, other: Resource) -> Bool { one.id == other.id }
+    public static func == (one: Resource, other: Resource) -> Bool { one.identity == other.identity }
 
-    public func hash(into hasher: inout Hasher) { hasher.combine(id) }
+    public func hash(into hasher: inout Hasher) { hasher.combine(identity) }
 }
 
 /// How urgently a rendition is wanted, and what for.
@@ -149,10 +177,23 @@ struct Demand: Hashable {
     }
 }
 
+extension RequestIdentity {
+    /// A GET without varying headers, of which the id says it all.
+    fileprivate static let none = RequestIdentity(method: "GET", url: "", stableID: "", body: nil, headers: [])
+}
+
 extension Rendition {
+    /// What makes it another body beside the id, which stands in for the URL.
+    fileprivate func distinction(in scope: String?) -> RequestIdentity {
+        let varying = varyingHeaders.map { Set($0.map { $0.lowercased() }) }
+        return RequestIdentity(
+            method: method.name, url: url, stableID: scope ?? "", body: method.body,
+            headers: headers.filter { varying?.contains($0.name.lowercased()) ?? true })
+    }
+
     /// The request for it; a conditional one where `entry` is to be asked about.
     func request(
-        for id: ResourceID, _ demand: Demand, revalidating entry: CacheEntry? = nil
+        for identity: ResourceID, _ demand: Demand, revalidating entry: CacheEntry? = nil
     ) throws(TransferRequestError) -> TransferRequest {
         var conditions: [TransferHeader] = []
         if let tag = entry?.metadata.etag { conditions.append(TransferHeader("If-None-Match", tag)) }
@@ -162,7 +203,7 @@ extension Rendition {
         let tag = entry?.metadata.etag ?? entry?.metadata.lastModified ?? ""
         return try TransferRequest(
             method, url: url, headers: headers + conditions,
-            stableID: "\(id.name.utf8.count) \(id.name) \(variant.name.utf8.count) \(variant.name) \(tag)",
+            stableID: "\(identity.name.utf8.count) \(identity.name) \(variant.name.utf8.count) \(variant.name) \(tag)",
             varyingHeaders: varyingHeaders, kind: demand.kind, priority: demand.priority, expects: expects,
             limits: limits, timeouts: timeouts, digest: digest, isCostAccepted: demand.isCostAccepted)
     }

@@ -38,6 +38,8 @@ public struct ResourceDisplay: Sendable {
     public let content: Content
     /// What is being done to show something better.
     public let activity: Activity
+    /// Whether nothing more will come as long as network, preferences and cache stay as they are.
+    public let isAtRest: Bool
     /// How the last transfer failed, if none has succeeded since.
     public let failure: FailureClass?
     /// The decision behind it: reasons, and what comes later.
@@ -55,14 +57,12 @@ public struct ResourceDisplay: Sendable {
         return nil
     }
 
-    /// Whether nothing more will come as long as network, preferences and cache stay as they are.
-    public var isAtRest: Bool { decision.fetches.isEmpty && !activity.isRunning }
-
     /// Everything that a viewer could tell two displays apart by.
     struct Fingerprint: Hashable {
         var entry: CacheEntry.ID?
         var placeholder: Placeholder?
         var activity: Activity
+        var isAtRest: Bool
         var failure: FailureClass?
         var decision: PolicyDecision
     }
@@ -71,6 +71,7 @@ public struct ResourceDisplay: Sendable {
         var entry: CacheEntry.ID?
         if case .body(let body, _) = content { entry = body.entry.id }
         return Fingerprint(
-            entry: entry, placeholder: placeholder, activity: activity, failure: failure, decision: decision)
+            entry: entry, placeholder: placeholder, activity: activity, isAtRest: isAtRest, failure: failure,
+            decision: decision)
     }
 }

@@ -11,6 +11,8 @@ public struct ResourceEndpoint: Sendable {
     public var url: String
     /// Headers beside those that the transfer sets itself.
     public var headers: [TransferHeader]
+    /// Names of the headers that make it another body; `nil`: all of them (see ``TransferRequest``).
+    public var varyingHeaders: [String]?
     /// What the bodies must look like.
     public var expects: ExpectedBody
     /// How large they may be.
@@ -22,7 +24,7 @@ public struct ResourceEndpoint: Sendable {
 
     /// A service that takes the form field `imageId`, unless told otherwise.
     public init(
-        url: String, headers: [TransferHeader] = [], expects: ExpectedBody = .anything,
+        url: String, headers: [TransferHeader] = [], varyingHeaders: [String]? = nil, expects: ExpectedBody = .anything,
         limits: TransferLimits = TransferLimits(), timeouts: TransferTimeouts = TransferTimeouts(),
         parameters: @escaping @Sendable (ResourceID) -> RequestBody = { id in
             .form([RequestBody.FormField("imageId", id.name)])
@@ -30,13 +32,14 @@ public struct ResourceEndpoint: Sendable {
     ) {
         self.url = url
         self.headers = headers
+        self.varyingHeaders = varyingHeaders
         self.expects = expects
         self.limits = limits
         self.timeouts = timeouts
         self.parameters = parameters
     }
 
-    /// The resource of that id, which has one rendition, stored as `original`.
+    /// The resource of that id, which has one rendition, stored as `original`. The same id of another endpoint is another resource.
     ///
     /// - Throws: ``ResourceError`` when it could never be asked for.
     public func resource(_ id: ResourceID) throws(ResourceError) -> Resource {
@@ -44,9 +47,9 @@ public struct ResourceEndpoint: Sendable {
             id,
             renditions: [
                 Rendition(
-                    .original, .post(parameters(id)), url: url, headers: headers, expects: expects, limits: limits,
-                    timeouts: timeouts)
-            ])
+                    .original, .post(parameters(id)), url: url, headers: headers, varyingHeaders: varyingHeaders,
+                    expects: expects, limits: limits, timeouts: timeouts)
+            ], scope: url)
     }
 }
 
@@ -108,7 +111,7 @@ extension ResourceLoader {
 extension ResourceDisplay {
     /// Why nothing is shown and nothing is under way; `nil` while there is hope.
     var resourceFailure: ResourceFailure? {
-        guard !activity.isRunning, let placeholder else { return nil }
+        guard isAtRest, let placeholder else { return nil }
         let conditions: [Condition] = if case .comeBack(_, let conditions) = decision.plan { conditions } else { [] }
         switch placeholder {
         case .loading: return nil

@@ -102,8 +102,9 @@ public final class ResourceLoader: Sendable {
             Task(executorPreference: monitor.readerExecutor) {
                 for await path in monitor {
                     let facts = facts(path)
-                    engine.update(path: TransferPath(path, facts))
+                    // First, since what the engine sends over the new path is counted by it.
                     network.set(facts)
+                    engine.update(path: TransferPath(path, facts))
                 }
             },
             Task { for await _ in network.ticks() { await core.networkChanged() } },
@@ -149,7 +150,7 @@ public final class ResourceLoader: Sendable {
         ladders.enter(resource)
         let task = Task { [core, advisor, ladders] in
             if let id = await core.begin(resource, trigger, displays) {
-                for await decision in advisor.decisions(for: resource.id, trigger: trigger) {
+                for await decision in advisor.decisions(for: resource.identity, trigger: trigger) {
                     guard await core.decided(id, decision) else { break }
                 }
                 await core.end(id)

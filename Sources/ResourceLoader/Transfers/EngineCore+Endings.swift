@@ -86,6 +86,7 @@ extension EngineCore {
         case .isHTML:
             (evidence.isHTML, evidence.status) = (true, 200)
             discard(flight)
+        case .unaffordable: return wait(flight, for: .unmetered)
         }
         attemptFailed(flight, evidence, failure.description, of: nil)
     }

@@ -6,12 +6,15 @@ public enum SinkFailure: Error, Sendable, Hashable, CustomStringConvertible {
     case unfit(FailureEvidence.Verdict)
     /// It is HTML where a picture is due.
     case isHTML
+    /// No more bytes of it may come over this path, for they cannot be paid for. The transfer waits, and what has come is kept.
+    case unaffordable(String)
 
     public var description: String {
         switch self {
         case .storage(let reason, _): "the body could not be stored: \(reason)"
         case .unfit(let verdict): "the body is unfit: \(verdict)"
         case .isHTML: "the body is HTML where a picture is due"
+        case .unaffordable(let reason): "the body costs too much: \(reason)"
         }
     }
 }

@@ -53,7 +53,7 @@ struct LoaderEndpointTests {
     }
 
     @Test func keepsTheAnswersToDifferentParametersApart() async throws {
-        try rig.wifi()
+        try await rig.seenWiFi()
         for id in ["1", "2", "1"] as [ResourceID] {
             let body = try await rig.loader.resource(id, from: endpoint)
             #expect(try body.bytes() == Array("picture of imageId=\(id)".utf8))
@@ -61,8 +61,35 @@ struct LoaderEndpointTests {
         #expect(server.requests.map(\.method) == ["POST", "POST"])
     }
 
+    @Test func keepsTheAnswersOfTwoServicesApart() async throws {
+        try await rig.seenWiFi()
+        let other = ResourceEndpoint(url: server.url("/other")) { .form([RequestBody.FormField("name", $0.name)]) }
+        let same = ResourceEndpoint(url: server.url("/same"))
+        for (endpoint, answer) in [(endpoint, "imageId=1"), (other, "name=1"), (same, "imageId=1")] {
+            let body = try await rig.loader.resource("1", from: endpoint)
+            #expect(try body.bytes() == Array("picture of \(answer)".utf8))
+        }
+        #expect(server.requests.count == 3)
+    }
+
+    @Test func keepsTheAnswersToTwoUsersApart() async throws {
+        try await rig.seenWiFi()
+        var theirs = [ResourceEndpoint](repeating: endpoint, count: 3)
+        for index in 0..<2 { theirs[index].headers = [TransferHeader("Authorization", "user \(index)")] }
+        theirs[2].headers = [TransferHeader("X-Request", "does not matter")]
+        theirs[2].varyingHeaders = []
+        // At the same time, so that they could share a transfer as well.
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for endpoint in theirs { group.addTask { _ = try await rig.loader.resource("1", from: endpoint) } }
+            try await group.waitForAll()
+        }
+        #expect(server.requests.map { $0["Authorization"] ?? "" }.sorted() == ["", "user 0", "user 1"])
+        _ = try await rig.loader.resource("1", from: endpoint)
+        #expect(server.requests.count == 3)
+    }
+
     @Test func returnsTheStoredCopyWithoutANetworkAndHoweverOld() async throws {
-        try rig.wifi()
+        try await rig.seenWiFi()
         _ = try await rig.loader.resource("1", from: endpoint)
         try rig.noWiFi()
         rig.wallClock.move(by: .seconds(3600))
@@ -72,7 +99,7 @@ struct LoaderEndpointTests {
     }
 
     @Test func sharesATransferAmongCalls() async throws {
-        try rig.wifi()
+        try await rig.seenWiFi()
         async let one = rig.loader.resource("1", from: endpoint)
         async let other = rig.loader.resource("1", from: endpoint)
         #expect(try await one.entry.id == other.entry.id)
@@ -80,7 +107,7 @@ struct LoaderEndpointTests {
     }
 
     @Test func saysWhyThereIsNone() async throws {
-        try rig.wifi()
+        try await rig.seenWiFi()
         await #expect(throws: ResourceFailure.transfer(.missing)) {
             try await rig.loader.resource("none", from: endpoint)
         }
@@ -92,8 +119,7 @@ struct LoaderEndpointTests {
 
     @Test func saysThatThePolicyDoesNotAllowIt() async throws {
         let rig = try LoaderRig(.cachedOnly)
-        try rig.wifi()
-        try await until { rig.loader.advisor.path.status == .wifi }
+        try await rig.seenWiFi()
         await #expect(throws: ResourceFailure.deferred([.preferencesAllow])) {
             try await rig.loader.resource("1", from: endpoint)
         }
@@ -114,11 +140,13 @@ struct LoaderEndpointTests {
     }
 
     @Test func tellsADelegateOnItsQueue() async throws {
-        try rig.wifi()
+        try await rig.seenWiFi()
         let ear = Ear()
         let queue = DispatchQueue(label: "delegate")
         queue.setSpecific(key: Ear.place, value: true)
         let requests = ResourceRequests(of: rig.loader, from: endpoint, delegate: ear) { queue.async(execute: $0) }
+        // Nobody else keeps them alive.
+        defer { withExtendedLifetime((requests, ear)) {} }
         var words = ear.words.makeAsyncIterator()
         requests.request("1")
         let loaded = try #require(await words.next())
@@ -130,10 +158,12 @@ struct LoaderEndpointTests {
     }
 
     @Test func tellsADelegateOnceThatTheLoaderHasEnded() async throws {
-        try rig.wifi()
+        try await rig.seenWiFi()
         let ear = Ear()
         let nobody = ResourceEndpoint(url: silent.url())
         let requests = ResourceRequests(of: rig.loader, from: nobody, delegate: ear) { $0() }
+        // Nobody else keeps them alive.
+        defer { withExtendedLifetime((requests, ear)) {} }
         requests.request("1")
         var arrivals = silent.arrivals.makeAsyncIterator()
         _ = await arrivals.next()
@@ -146,7 +176,7 @@ struct LoaderEndpointTests {
     }
 
     @Test func throwsToThoseWhoWaitWhenTheLoaderEnds() async throws {
-        try rig.wifi()
+        try await rig.seenWiFi()
         let waiting = Task { try await rig.loader.resource("1", from: ResourceEndpoint(url: silent.url())) }
         var arrivals = silent.arrivals.makeAsyncIterator()
         _ = await arrivals.next()
@@ -166,9 +196,11 @@ struct LoaderEndpointTests {
     }
 
     @Test func tellsNothingOfWhatWasCancelled() async throws {
-        try rig.wifi()
+        try await rig.seenWiFi()
         let ear = Ear()
         let requests = ResourceRequests(of: rig.loader, from: endpoint, delegate: ear) { $0() }
+        // Nobody else keeps them alive.
+        defer { withExtendedLifetime((requests, ear)) {} }
         requests.request("1")
         requests.cancel("1")
         requests.request("2")
@@ -229,8 +261,8 @@ struct LoaderSlotTests {
     }
 
     @Test func stopsLoadingWhenTheLoaderEnds() async throws {
-        try rig.wifi()
-        rig.server.next("/original", .stops(after: 400_000))
+        try await rig.seenWiFi()
+        rig.server.always("/original", .stops(after: 400_000))
         let slot = ResourceSlot(of: rig.loader, clock: rig.clock)
         slot.bind(to: try rig.resource())
         try await until { if case .fetching = slot.display?.activity { true } else { false } }
@@ -239,6 +271,21 @@ struct LoaderSlotTests {
         await rig.loader.shutDown()
         rig.clock.advance(by: ContentMachine<CachedBody>.loadingMinimum)
         try await expect("nothing", in: slot) { if case .idle = $0 { true } else { false } }
+    }
+
+    @Test(arguments: [
+        (Trigger.visible, "403 Forbidden", FailureClass.unauthorized), (.user, "500 Internal Server Error", .server),
+    ])
+    func saysThatTheBetterPictureFailed(trigger: Trigger, status: String, failure: FailureClass) async throws {
+        try await rig.seenWiFi()
+        try rig.store(PictureServer.thumbnail, as: .thumbnail)
+        rig.server.always("/original", .status(status))
+        let slot = ResourceSlot(of: rig.loader, clock: rig.clock)
+        slot.bind(to: try rig.resource(), trigger: trigger)
+        try await expect("the thumbnail, and the failure", in: slot) {
+            guard case .content(let body, .failed(failure, .offered)) = $0 else { return false }
+            return body.entry.variant == .thumbnail
+        }
     }
 
     @Test func neverShowsThePictureOfAnother() async throws {

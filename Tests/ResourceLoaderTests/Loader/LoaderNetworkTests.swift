@@ -85,6 +85,21 @@ struct LoaderNetworkTests {
         expectOneResume(of: rig)
     }
 
+    @Test func finishesAThumbnailThatIsUnderWayBeforeTheOriginalWhileNothingIsShown() async throws {
+        try rig.cellular()
+        rig.server.always("/thumbnail", .holds(after: 2000))
+        var shown = Displays(rig.loader.load(try rig.resource()))
+        try await shown.expect("the thumbnail on its way") {
+            if case .fetching(.thumbnail, let received, _) = $0.activity { received > 0 } else { false }
+        }
+        try rig.preferences.update { $0.alwaysDownloadOriginal = true }
+        let display = try await shown.expect("the original wanted") { $0.decision.fetches == [Fetch(Quality(rung: 1))] }
+        #expect(display.activity == .fetching(.thumbnail, received: 2000, total: 4000))
+        rig.server.letGo()
+        try await shown.expect("the thumbnail") { $0.variant == .thumbnail }
+        try await shown.expect(.original, PictureServer.original)
+    }
+
     @Test func givesUpWhatTheUserNoLongerWantsFromTheNetwork() async throws {
         try rig.wifi()
         var shown = try await rig.loadAndStop()
@@ -196,14 +211,55 @@ struct LoaderBudgetTests {
         let budget = try #require(rig.budget)
         try rig.cellular()
         rig.server.next("/original", .holds(after: 400_000))
-        var shown = Displays(rig.loader.load(try rig.resource()))
+        // What is set aside is what the resource says, which is more than will come.
+        var shown = Displays(rig.loader.load(try rig.server.resource("picture", size: 950_000)))
         try await shown.expectBytes(200_000, of: .original)
-        #expect(budget.facts.remaining == 100_000)
+        #expect(budget.facts.remaining == 50_000)
         rig.server.letGo()
         // What is set aside for it does not stand in its way.
         try await shown.expect(.original, PictureServer.original)
         #expect(rig.server.requests("/original").count == 1)
         #expect(budget.facts.remaining == 100_000)
+    }
+
+    @Test func spendsNoMoreThanThereIsOnTransfersThatWereInterrupted() async throws {
+        let rig = try LoaderRig(.alwaysOriginal, budget: 1_400_000)
+        let budget = try #require(rig.budget)
+        try rig.cellular()
+        var first = try await rig.loadAndStop()
+        try rig.noCellular()
+        try await first.expect("the original waiting") {
+            if case .waiting(.original, for: .online) = $0.activity { true } else { false }
+        }
+        // What has come of the first is spent, and there is room for the rest of it or for the whole of a second one, not for both.
+        try await until { (1_000_000..<1_200_000).contains(budget.facts.remaining) }
+        var second = Displays(rig.loader.load(try rig.resource("another")))
+        try await second.expect("nothing to be done") { $0.decision.fetches.isEmpty }
+        try rig.cellular()
+        try await first.expect("a picture at rest") { $0.variant != nil && $0.isAtRest }
+        try await second.expect("a picture at rest") { $0.variant != nil && $0.isAtRest }
+        #expect(budget.facts.remaining > 0)
+    }
+
+    @Test func stopsABodyOfUnknownLengthWhereTheBudgetEnds() async throws {
+        let rig = try LoaderRig(.alwaysOriginal, budget: 300_000)
+        try rig.cellular()
+        let server = try FaultServer { exchange in
+            exchange.send("HTTP/1.1 200 OK\r\nETag: \"1\"\r\nConnection: close\r\n\r\n")
+            exchange.send(PictureServer.original[...])
+            exchange.hang()
+        }
+        let endless = try Resource(
+            "endless",
+            renditions: [
+                Rendition(.thumbnail, url: rig.server.server.url("/thumbnail"), size: 4000),
+                Rendition(.original, url: server.url()),
+            ])
+        var shown = Displays(rig.loader.load(endless))
+        try await shown.expect("the original waiting") {
+            if case .waiting(.original, for: .unmetered) = $0.activity { true } else { false }
+        }
+        #expect(server.requests.count == 1)
     }
 
     @Test func countsThePartThatTravelledOverTheChargedPath() async throws {

@@ -71,13 +71,12 @@ final class PictureServer: Sendable {
     /// Lets one exchange that holds go on.
     func letGo() { gate.signal() }
 
-    func resource(_ id: ResourceID, limit: Int64 = 1 << 30) throws -> Resource {
+    func resource(_ id: ResourceID, size: Int64 = 900_000, limit: Int64 = 1 << 30) throws -> Resource {
         try Resource(
             id,
             renditions: [
                 Rendition(.thumbnail, url: server.url("/thumbnail"), size: 4000),
-                Rendition(
-                    .original, url: server.url("/original"), size: 900_000, limits: TransferLimits(bytes: limit)),
+                Rendition(.original, url: server.url("/original"), size: size, limits: TransferLimits(bytes: limit)),
             ])
     }
 
@@ -163,6 +162,11 @@ final class LoaderRig: Sendable {
     }
 
     func wifi() throws { try kernel.connect("wlan0", address: "10.1.0.2/24", gateway: "10.1.0.1", metric: 600) }
+    /// Wi-Fi, and everybody has noticed it: what is asked for now never meets the outage before it.
+    func seenWiFi() async throws {
+        try wifi()
+        try await until { loader.path.status == .wifi && loader.advisor.path.status == .wifi }
+    }
     func noWiFi() throws { try kernel.disconnect("wlan0") }
     func cellular() throws { try kernel.connect("wwan0", address: "10.2.0.2/24", gateway: "10.2.0.1", metric: 700) }
     func noCellular() throws { try kernel.disconnect("wwan0") }
