@@ -53,6 +53,7 @@ package struct Poller: ~Copyable {
 
     private static func milliseconds(_ duration: Duration) -> CInt {
         let (seconds, attoseconds) = duration.components
-        return CInt(clamping: min(seconds, 1_000_000) * 1000 + attoseconds / 1_000_000_000_000_000)
+        // A negative number would wait for ever.
+        return CInt(clamping: max(0, min(seconds, 1_000_000) * 1000 + attoseconds / 1_000_000_000_000_000))
     }
 }

@@ -12,11 +12,18 @@ struct Engine {
     private var memory: Memory?
     private var events: [NetlinkEvent] = []
     private var needsSnapshot = false
-    /// What has been taken in ahead of its message, which will say nothing new: the next turn asks again all the same.
+    /// What the next turn asks again for, whatever it hears: what was taken in ahead of its message says nothing new any more.
     private var overtaken: Cause = []
     private var failure: NetlinkError?
-    /// Why there are doorbells that nobody can wait at; `nil` where there are none.
-    var deafness: NetlinkError?
+    /// Why there are doorbells that nobody can wait at; `nil` where there are none. The next turn takes a new look when that changes.
+    var deafness: NetlinkError? {
+        didSet {
+            guard deafness != oldValue else { return }
+            // Paths say how changes are learnt of.
+            memory = nil
+            overtaken.insert(.poll)
+        }
+    }
     /// Turns in a row that left something waiting.
     private var unfinishedTurns = 0
     private(set) var statistics = ReachabilityMonitor.Statistics()
@@ -44,7 +51,8 @@ struct Engine {
 
     /// How long to wait for a doorbell at most; `nil` while there is nothing to wait for but doorbells.
     var patience: Duration? {
-        pollingCause != nil || failure != nil || needsSnapshot ? configuration.pollInterval : nil
+        if overtaken.contains(.poll), failure == nil { return .zero }
+        return pollingCause != nil || failure != nil || needsSnapshot ? configuration.pollInterval : nil
     }
 
     /// Why changes can arrive unheard, so that it has to be asked every now and then.

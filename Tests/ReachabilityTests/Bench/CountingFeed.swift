@@ -9,17 +9,14 @@ final class CountingFeed: NetlinkFeed {
         var dumps = 0
         /// The destinations whose routes ring, of the last conversation.
         var watched: [IPAddress] = []
+        /// A doorbell that is one more than the kernel's.
+        var extraDoorbell: CInt?
     }
 
     private let feed: SimulatedKernel
     private let total = Mutex(Count())
-    /// A doorbell that is one more than the kernel's.
-    let extraDoorbell: CInt?
 
-    init(feed: SimulatedKernel, extraDoorbell: CInt? = nil) {
-        self.feed = feed
-        self.extraDoorbell = extraDoorbell
-    }
+    init(feed: SimulatedKernel) { self.feed = feed }
 
     var count: Count { total.withLock { $0 } }
 
@@ -40,7 +37,7 @@ private final class CountingConversation: NetlinkConversation {
         self.feed = feed
     }
 
-    var doorbells: [CInt] { conversation.doorbells + [feed.extraDoorbell].compactMap(\.self) }
+    var doorbells: [CInt] { conversation.doorbells + [feed.count.extraDoorbell].compactMap(\.self) }
     var deafness: NetlinkError? { conversation.deafness }
 
     func watch(_ destinations: [IPAddress]) throws(NetlinkError) {

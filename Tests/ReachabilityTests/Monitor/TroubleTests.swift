@@ -100,7 +100,8 @@ struct TroubleTests {
         var configuration = ReachabilityMonitor.Configuration()
         configuration.pollInterval = .milliseconds(5)
         // No descriptor at all: EBADF.
-        let feed = CountingFeed(feed: kernel, extraDoorbell: -1)
+        let feed = CountingFeed(feed: kernel)
+        feed.add { $0.extraDoorbell = -1 }
         var watcher = try Watcher(ReachabilityMonitor(configuration: configuration, feed: feed))
         try await watcher.expect(
             "polling",
@@ -110,6 +111,13 @@ struct TroubleTests {
         // The others ring all the same.
         try kernel.removeRoute(SimulatedKernel.Route("default"))
         try await watcher.expect(.offline)
+        try kernel.addRoute(SimulatedKernel.Route("default", via: "10.1.0.1"))
+        try await watcher.expect(.wifi)
+        feed.add { $0.extraDoorbell = nil }
+        try kernel.removeRoute(SimulatedKernel.Route("default"))
+        try await watcher.expect("offline, by notification", where: { !$0.isOnline && $0.updates == .events })
+        try kernel.addRoute(SimulatedKernel.Route("default", via: "10.1.0.1"))
+        #expect(try await watcher.expect(.wifi).updates == .events)
     }
 
     @Test func aConversationThatBreaksOffIsTakenUpAgain() async throws {
