@@ -110,7 +110,7 @@ struct TransfersPathTests {
         let gate = Gate()
         let server = try FaultServer { exchange in
             exchange.send("HTTP/1.1 200 OK\r\nETag: W/\"weak\"\r\nContent-Length: 1000000\r\n\r\n")
-            exchange.send(Self.body.prefix(920_000))
+            exchange.send(Self.body.prefix(990_000))
             gate.wait()
         }
         defer {
@@ -119,7 +119,7 @@ struct TransfersPathTests {
         }
         let rig = try TransferRig(path: Self.wifi)
         let watch = Watch(rig.start(try .get(server.url())))
-        await watch.received(905_000)
+        await watch.received(910_000)
         rig.engine.update(path: Self.otherCellular)
         #expect(await watch.next { $0.isTerminal || $0.name.hasPrefix("waiting") }?.name == "waiting(unmetered)")
         #expect(server.requests.count == 1)
@@ -127,11 +127,11 @@ struct TransfersPathTests {
     }
 
     @Test func sendsNothingOnACostlyPathOnceTheSinkHasLostThePart() async throws {
-        let held = try holding(920_000)
+        let held = try holding(990_000)
         defer { held.stop() }
         let rig = try TransferRig(path: Self.wifi)
         let watch = Watch(rig.engine.start(try .get(held.server.url()), into: ForgettingSink()))
-        await watch.received(905_000)
+        await watch.received(910_000)
         rig.engine.update(path: Self.otherCellular)
         #expect(await watch.next { $0.isTerminal || $0.name.hasPrefix("waiting") }?.name == "waiting(unmetered)")
         #expect(rig.engine.statistics.attempts == 1)
