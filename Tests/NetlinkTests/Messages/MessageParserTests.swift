@@ -107,6 +107,17 @@ import Testing
         }
     }
 
+    /// `ip -6 address change ADDRESS peer OTHER` is one RTM_NEWADDR, with nothing about the old peer.
+    @Test func anotherPeerIsAnotherAddressInIPv4Alone() throws {
+        func identity(_ address: String, peer: String) throws -> AddressMessage.Identity {
+            AddressMessage(
+                index: 1, address: try #require(IPAddress(address)), prefixLength: 32, peer: IPAddress(peer)
+            ).identity
+        }
+        #expect(try identity("10.1.0.2", peer: "10.1.0.1") != identity("10.1.0.2", peer: "10.2.0.1"))
+        #expect(try identity("2001:db8::1", peer: "2001:db8::2") == identity("2001:db8::1", peer: "2001:db8::3"))
+    }
+
     @Test func theLongFlagsOverruleTheShortOnes() throws {
         var bytes = address(family: AF_INET6, flags: 0x40)
         let address = try #require(IPAddress("2001:db8::1"))
