@@ -86,7 +86,9 @@ extension EngineCore {
         case .isHTML:
             (evidence.isHTML, evidence.status) = (true, 200)
             discard(flight)
-        case .unaffordable: return wait(flight, for: .unmetered)
+        case .unaffordable where flight.mayBeSent: return wait(flight, for: .unmetered)
+        // Waiting would mean sending it again.
+        case .unaffordable: return fail(flight, .interrupted, status: nil, failure.description)
         }
         attemptFailed(flight, evidence, failure.description, of: nil)
     }

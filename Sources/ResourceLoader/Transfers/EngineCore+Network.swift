@@ -12,7 +12,7 @@ extension EngineCore {
         hasHeardOfPath = true
         guard let event = NetworkEvent(from: old, to: new) else { return }
         let now = clock.now()
-        let isRerouted = old.route != new.route
+        let isRerouted = new.isRerouted(from: old)
         if event == .wentOffline {
             ramp.outage()
             for flight in flights.values { flight.hasTriedOffline = false }

@@ -28,7 +28,7 @@ package enum NetworkEvent: Sendable, Hashable, CaseIterable {
                 self = .becameUnmetered
             } else if old.isCostlier(than: new) {
                 self = .allowanceChanged
-            } else if old.route != new.route {
+            } else if new.isRerouted(from: old) {
                 self = .rerouted
             } else {
                 return nil

@@ -16,7 +16,7 @@ public struct TransferPath: Sendable, Hashable {
     /// Whether the link is another operator's.
     public var isRoaming: Bool
     /// Gateway and source address in any form; only compared. When it changes, connections made before belong to a path that is no
-    /// longer the kernel's.
+    /// longer the kernel's. Empty while it is not known; learning it is no change.
     public var route: String
 
     /// Free of cost, over no particular link and route, unless told otherwise.
@@ -36,6 +36,9 @@ public struct TransferPath: Sendable, Hashable {
     public static let unrestricted = TransferPath(isOnline: true)
 
     package var isCostly: Bool { isExpensive || isConstrained || isRoaming }
+
+    /// Whether gateway or source changed.
+    package func isRerouted(from old: TransferPath) -> Bool { !old.route.isEmpty && old.route != route }
 
     /// Whether some cost is true here that is not there.
     package func isCostlier(than other: TransferPath) -> Bool {

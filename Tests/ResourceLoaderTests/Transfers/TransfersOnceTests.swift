@@ -52,6 +52,27 @@ struct TransfersOnceTests {
         #expect(held.server.requests.count == 1)
     }
 
+    @Test func runsOnWhenTheRouteItTookBecomesKnown() async throws {
+        let held = try HeldServer([1, 2, 3])
+        defer { held.stop() }
+        let end = try await end(on: held.server, try TransferRig()) { rig in
+            rig.engine.update(path: Self.wifi)
+            held.release()
+        }
+        #expect(end.result?.body == .bytes([1, 2, 3]))
+        #expect(held.server.requests.count == 1)
+    }
+
+    @Test func endsWhereItsBodyCannotBePaidFor() async throws {
+        let server = try FaultServer { $0.answer("200 OK", body: [1, 2, 3]) }
+        defer { server.stop() }
+        let rig = try TransferRig(path: Self.wifi)
+        let end = await rig.engine.start(try order(server.url()), into: PoorSink()).outcome()
+        #expect(end.failure == .interrupted)
+        #expect(server.requests.count == 1)
+        await rig.engine.shutDown()
+    }
+
     @Test func thatIsLostOfflineEndsAsOffline() async throws {
         let gate = Gate()
         let server = try FaultServer { exchange in
@@ -127,4 +148,17 @@ struct TransfersOnceTests {
         #expect(server.requests.count == 1)
         await rig.engine.shutDown()
     }
+}
+
+/// Has no money for a single byte.
+private actor PoorSink: TransferSink {
+    func stored() -> PartialBody? { nil }
+    func begin(_ body: PartialBody) {}
+    func write(_ bytes: [UInt8]) throws(SinkFailure) { throw .unaffordable("not a byte") }
+    func pause() {}
+    func discard() {}
+    func complete(_ checks: BodyChecks, head: ResponseHead) throws(SinkFailure) -> DeliveredBody {
+        throw .unaffordable("not a byte")
+    }
+    func makeRoom(for bytes: Int64?) -> Bool { false }
 }
