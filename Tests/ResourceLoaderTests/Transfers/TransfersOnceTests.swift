@@ -55,12 +55,16 @@ struct TransfersOnceTests {
     @Test func runsOnWhenTheRouteItTookBecomesKnown() async throws {
         let held = try HeldServer([1, 2, 3])
         defer { held.stop() }
-        let end = try await end(on: held.server, try TransferRig()) { rig in
-            rig.engine.update(path: Self.wifi)
-            held.release()
-        }
-        #expect(end.result?.body == .bytes([1, 2, 3]))
-        #expect(held.server.requests.count == 1)
+        let rig = try TransferRig()
+        let transfer = rig.engine.start(try order(held.server.url()), into: MemoryBody())
+        var arrivals = held.server.arrivals.makeAsyncIterator()
+        _ = await arrivals.next()
+        rig.engine.update(path: Self.wifi)
+        // Commands are taken in order: once this one is in line, the engine has heard of the route.
+        for await _ in rig.start(try .get(held.server.url("/other"))).states { break }
+        held.release()
+        #expect(await transfer.outcome().result?.body == .bytes([1, 2, 3]))
+        await rig.engine.shutDown()
     }
 
     @Test func endsWhereItsBodyCannotBePaidFor() async throws {
