@@ -108,6 +108,55 @@ struct LoaderTests {
         #expect(rig.server.requests("/original").count == 1)
     }
 
+    // MARK: When the cache is full
+
+    @Test func keepsWhatIsShownHoweverLittleFitsIntoTheCache() async throws {
+        let rig = try LoaderRig(cache: 2 * 4096)
+        try rig.cellular()
+        var one = Displays(rig.loader.load(try rig.resource("one")))
+        try await one.expect(.thumbnail, PictureServer.thumbnail)
+        var two = Displays(rig.loader.load(try rig.resource("two")))
+        try await two.expect(.thumbnail, PictureServer.thumbnail)
+        var three = Displays(rig.loader.load(try rig.resource("three")))
+        try await three.expect(.thumbnail, PictureServer.thumbnail)
+        #expect(rig.disk.statistics.evictions == 0)
+        #expect(rig.server.requests("/thumbnail").count == 3)
+        // The loads, and what they show, live until here.
+        #expect([one.seen.last, two.seen.last].allSatisfy { $0?.variant == .thumbnail })
+    }
+
+    @Test func showsWhatItHasUntilSomethingElseComes() async throws {
+        try rig.cellular()
+        var shown = Displays(rig.loader.load(try rig.resource()))
+        try await shown.expect(.thumbnail, PictureServer.thumbnail)
+        rig.server.next("/thumbnail", .holds(after: 2000))
+        try rig.loader.cache.removeAll()
+        try await shown.expect("the thumbnail on its way again") { $0.activity.isRunning }
+        rig.server.letGo()
+        try await shown.expect(.thumbnail, PictureServer.thumbnail)
+        #expect(shown.seen.drop { $0.variant == nil }.allSatisfy { $0.variant == .thumbnail })
+    }
+
+    @Test func prefetchesNothingAgainThatHadToMakeRoom() async throws {
+        let rig = try LoaderRig(cache: 2_000_000)
+        try await rig.seenWiFi()
+        var iterators: [AsyncStream<ResourceDisplay>.Iterator] = []
+        for name in ["one", "two", "three"] {
+            var displays = rig.loader.load(try rig.resource(ResourceID(name)), trigger: .prefetch).makeAsyncIterator()
+            while let display = await displays.next() {
+                if display.variant == .original, display.isAtRest { break }
+            }
+            iterators.append(displays)
+        }
+        try #require(rig.disk.statistics.evictions == 1)
+        var isAtRest: Bool?
+        while isAtRest == nil, let display = await iterators[0].next() {
+            if !display.decision.fetches.isEmpty { isAtRest = display.isAtRest }
+        }
+        #expect(isAtRest == true)
+        #expect(rig.server.requests("/original").count == 3)
+    }
+
     // MARK: How it ends
 
     @Test func endsItsLoadsWhenItIsShutDown() async throws {

@@ -155,8 +155,10 @@ public final class ResumablePart: Sendable {
     private func end(_ progress: inout Progress) {
         progress.ended = true
         // Whoever still holds a reference to this object must not keep others out.
-        flock(file.raw, LOCK_UN)
+        unlock()
     }
+
+    func unlock() { flock(file.raw, LOCK_UN) }
 
     private func changing<Result: Sendable>(
         _ body: (inout Progress) throws(CacheError) -> Result
