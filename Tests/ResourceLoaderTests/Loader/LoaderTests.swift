@@ -184,6 +184,16 @@ struct LoaderTests {
         #expect(rig.server.requests("/original").count == 1)
     }
 
+    @Test func fetchesNoMoreThanTheHeadOfWhatTheCacheCannotHold() async throws {
+        let rig = try LoaderRig(cache: 500_000)
+        rig.server.next("/original", .holds(after: 10_000))
+        try rig.wifi()
+        var shown = Displays(rig.loader.load(try rig.resource()))
+        try await shown.expect(.thumbnail, PictureServer.thumbnail)
+        #expect(rig.server.requests("/original").count == 1)
+        rig.server.letGo()
+    }
+
     @Test func takesTheLesserRungWhenTheOriginalIsMissing() async throws {
         rig.server.always("/original", .status("404 Not Found"))
         try rig.wifi()

@@ -188,6 +188,12 @@ public final class DiskCache: ResourceCache {
         try perform { (store) throws(IndexFailure) in try store.deletePart(id) }
     }
 
+    /// Forgets a part that will not be committed.
+    func refusePart(_ id: FileID) {
+        try? deletePart(id)
+        state.withLock { $0.statistics.refusedCommits += 1 }
+    }
+
     func deleteFile(ofPart id: FileID) {
         state.withLock { store in _ = store.directory.delete(CacheDirectory.part(id)) }
     }
