@@ -122,7 +122,7 @@ actor CacheSink: TransferSink {
         meter.settle()
         let part = try claimed()
         try verify(part, checks)
-        let cacheControl = head["cache-control"].map { CacheControl($0) }
+        let cacheControl = head.cacheControl
         if cacheControl?.forbidsStoring == true { ladders.keepForNow(variant, of: resource) }
         let metadata = CacheMetadata(
             contentType: head["content-type"], etag: head["etag"], lastModified: head["last-modified"],
@@ -208,5 +208,13 @@ extension BodyValidator {
         } else {
             return nil
         }
+    }
+}
+
+extension ResponseHead {
+    /// All its Cache-Control fields, which count as one (RFC 9110, 5.2).
+    var cacheControl: CacheControl? {
+        let values = headers.filter { $0.name.lowercased() == "cache-control" }.map(\.value)
+        return values.isEmpty ? nil : CacheControl(values.joined(separator: ","))
     }
 }

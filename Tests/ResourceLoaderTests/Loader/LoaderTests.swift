@@ -97,7 +97,7 @@ struct LoaderTests {
     }
 
     @Test func keepsWhatMustNotBeStoredOnlyWhileItIsShown() async throws {
-        let rig = try LoaderRig(headers: ["Cache-Control: no-store"])
+        let rig = try LoaderRig(headers: ["Cache-Control: private", "cache-control: no-store"])
         try rig.wifi()
         do {
             var shown = Displays(rig.loader.load(try rig.resource()))
