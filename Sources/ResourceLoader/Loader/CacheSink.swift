@@ -121,6 +121,11 @@ actor CacheSink: TransferSink {
     func complete(_ checks: BodyChecks, head: ResponseHead) throws(SinkFailure) -> DeliveredBody {
         meter.settle()
         let part = try claimed()
+        // "There is no such data" is an answer as well, and nothing to store. A picture of no bytes is a damaged one.
+        if part.length == 0, head.status == 204 || checks.length == 0 && checks.expects == .anything {
+            discard()
+            return .committed(length: 0)
+        }
         try verify(part, checks)
         let cacheControl = head.cacheControl
         if cacheControl?.forbidsStoring == true { ladders.keepForNow(variant, of: resource) }

@@ -19,6 +19,8 @@ actor LoaderCore {
         var givenUp: Set<CacheVariant> = []
         /// Renditions that failed in passing since the last decision, which the next one may ask for again.
         var tried: Set<CacheVariant> = []
+        /// Renditions that the server says do not exist.
+        var empty: Set<CacheVariant> = []
         var joined: Set<DownloadKey> = []
         var shown: ResourceDisplay.Fingerprint?
 
@@ -160,6 +162,7 @@ actor LoaderCore {
             let isDone = ladder[fetch.quality].cache == .fresh || ladder.bestCached.map { $0 > fetch.quality } ?? false
             let isOver = fetch.kind == .download && load.prefetched.contains(variant)
             return !isDone && !isOver && !load.givenUp.contains(variant) && !load.tried.contains(variant)
+                && !(load.empty.contains(variant) && fetch.quality <= ladder.top)
         }
     }
 
@@ -212,6 +215,8 @@ actor LoaderCore {
         let content: ResourceDisplay.Content
         if let body {
             content = .body(body, load.resource.quality(of: body.entry.variant))
+        } else if isAtRest, load.empty.contains(load.resource.renditions[0].variant) {
+            content = .empty
         } else {
             content = .placeholder(placeholder(decision, isAtRest, load.failure))
         }
@@ -375,6 +380,7 @@ actor LoaderCore {
                 if wasRunning || isWaiting { reconcile(id) }
                 emit(id)
             }
+        case .finished(let result) where result.length == 0: cameEmpty(key, download)
         case .finished: succeeded(key, download)
         case .failed(let failure):
             if failure.status == 304, let entry = download.revalidated {
@@ -409,6 +415,19 @@ actor LoaderCore {
         for id in download.demands.keys {
             loads[id]?.failure = nil
             lookIntoCache(id)
+            reconcile(id)
+            emit(id)
+        }
+    }
+
+    /// There is no such data: not of this rung, and if it is the lowest, of none.
+    private func cameEmpty(_ key: DownloadKey, _ download: Download) {
+        retire(key, download)
+        advisor.report(.succeeded(bytes: 0, in: .zero, on: nil), of: download.resource.identity)
+        if download.quality > .lowest { ladders.leaveOut(key.variant, of: download.resource, for: nil) }
+        for id in download.demands.keys {
+            loads[id]?.failure = nil
+            loads[id]?.empty.insert(key.variant)
             reconcile(id)
             emit(id)
         }

@@ -61,6 +61,8 @@ public enum ResourceFailure: Error, Hashable, Sendable, CustomStringConvertible 
     case offline
     /// The policy does not allow it until all of these hold.
     case deferred([Condition])
+    /// The server has answered that there is no such data.
+    case noData
     /// The transfer failed.
     case transfer(FailureClass)
     /// The task was cancelled, or the loader has ended.
@@ -72,6 +74,7 @@ public enum ResourceFailure: Error, Hashable, Sendable, CustomStringConvertible 
         case .offline: "there is no network; try again when there is"
         case .deferred(let conditions):
             "it may be fetched when \(conditions.map(\.words).joined(separator: " and "))"
+        case .noData: "there is no such data"
         case .transfer(let failure): "the transfer failed: \(failure)"
         case .cancelled: "nobody waits for it any more"
         }
@@ -111,6 +114,7 @@ extension ResourceLoader {
 extension ResourceDisplay {
     /// Why nothing is shown and nothing is under way; `nil` while there is hope.
     var resourceFailure: ResourceFailure? {
+        if case .empty = content { return .noData }
         guard isAtRest, let placeholder else { return nil }
         let conditions: [Condition] = if case .comeBack(_, let conditions) = decision.plan { conditions } else { [] }
         switch placeholder {

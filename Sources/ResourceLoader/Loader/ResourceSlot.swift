@@ -137,6 +137,8 @@ private final class SlotSource: Sendable {
                 }
                 if body.entry.id != shown { meanwhile(body) }
                 shown = body.entry.id
+            } else if case .empty = display.content {
+                return end(revision, .empty, nil, meanwhile)
             } else if let failure = display.resourceFailure {
                 return end(revision, .failed(failure.contentClass), nil, meanwhile)
             }
@@ -162,6 +164,7 @@ extension ResourceFailure {
         case .offline: .offline
         case .transfer(let failure): failure
         case .badRequest: .rejected
+        case .noData: .missing
         case .deferred, .cancelled: .cancelled
         }
     }

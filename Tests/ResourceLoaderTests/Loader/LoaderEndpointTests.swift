@@ -46,6 +46,8 @@ struct LoaderEndpointTests {
         server = try FaultServer { exchange in
             let form = String(decoding: exchange.request.body, as: UTF8.self)
             if form == "imageId=none" { return exchange.answer("404 Not Found") }
+            if form == "imageId=204" { return exchange.answer("204 No Content") }
+            if form == "imageId=empty" { return exchange.answer("200 OK", body: []) }
             exchange.answer("200 OK", ["Cache-Control: max-age=60"], body: Array("picture of \(form)".utf8))
         }
         endpoint = ResourceEndpoint(url: server.url())
@@ -115,6 +117,19 @@ struct LoaderEndpointTests {
         await #expect(throws: ResourceFailure.badRequest(.badRequest(.original, .unsupportedScheme("ftp")))) {
             try await rig.loader.resource("1", from: malformed)
         }
+    }
+
+    @Test(arguments: ["204", "empty"])
+    func saysThatThereIsNoSuchDataAfterOneQuestion(id: ResourceID) async throws {
+        try await rig.seenWiFi()
+        await #expect(throws: ResourceFailure.noData) { try await rig.loader.resource(id, from: endpoint) }
+        #expect(server.requests.count == 1)
+        let slot = ResourceSlot(of: rig.loader, clock: rig.clock)
+        slot.bind(to: try endpoint.resource(id))
+        for await shown in slot.content.changes {
+            if case .empty = shown.state { break }
+        }
+        #expect(server.requests.count == 2)
     }
 
     @Test func saysThatThePolicyDoesNotAllowIt() async throws {
