@@ -4,7 +4,7 @@ import DownloadPolicy
 /// displays go out; the network's changes go straight to the transfers, without passing through here.
 actor LoaderCore {
     private struct Load {
-        let resource: Resource
+        var resource: Resource
         let trigger: Trigger
         let displays: AsyncStream<ResourceDisplay>.Continuation
         var decision: PolicyDecision?
@@ -100,9 +100,22 @@ actor LoaderCore {
             displays.finish()
             return nil
         }
+        renew(resource)
         numbers += 1
         loads[numbers] = Load(resource: resource, trigger: trigger, displays: displays)
         return numbers
+    }
+
+    /// The URLs that came last count, for those who load the same resource already as well. What runs goes on.
+    private func renew(_ resource: Resource) {
+        for (id, load) in loads where load.resource == resource && load.resource.renditions != resource.renditions {
+            loads[id]?.resource = resource
+            loads[id]?.givenUp = []
+            loads[id]?.tried = []
+            loads[id]?.empty = []
+            reconcile(id)
+            emit(id)
+        }
     }
 
     func end(_ id: Int) {
@@ -436,6 +449,15 @@ actor LoaderCore {
     private func failed(_ key: DownloadKey, _ download: Download, _ failure: FailureClass) {
         retire(key, download)
         let resource = download.resource
+        let present = download.demands.keys.lazy.compactMap { self.loads[$0]?.resource }.first
+        if let present, present.rendition(download.quality) != resource.rendition(download.quality) {
+            // Asked for where it no longer is.
+            for id in download.demands.keys {
+                reconcile(id)
+                emit(id)
+            }
+            return
+        }
         for id in download.demands.keys { loads[id]?.failure = failure }
         switch failure {
         case .tooLarge, .missing:

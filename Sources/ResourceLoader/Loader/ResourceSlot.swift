@@ -38,10 +38,12 @@ public final class ResourceSlot: Sendable {
     /// What ``ResourceLoader/load(_:trigger:)`` said last of the resource it is bound to.
     public var display: ResourceDisplay? { source.display }
 
-    /// Shows another resource from now on, or nothing.
+    /// Shows another resource from now on, or nothing. The same resource with other URLs stays in sight, and what failed is
+    /// tried again with these.
     public func bind(to resource: Resource?, trigger: Trigger = .visible) {
         follower.withLock { follower in
-            guard source.item != resource else { return }
+            let old = source.item
+            guard old != resource || old?.renditions != resource?.renditions else { return }
             content.bind(to: resource)
             follow(resource, trigger, &follower)
         }

@@ -303,6 +303,18 @@ struct LoaderSlotTests {
         }
     }
 
+    @Test func takesTheNewURLOfWhatItShows() async throws {
+        try await rig.seenWiFi()
+        try rig.store(PictureServer.thumbnail, as: .thumbnail)
+        rig.server.always("/original?expired", .status("403 Forbidden"))
+        let slot = ResourceSlot(of: rig.loader, clock: rig.clock)
+        let url = rig.server.server.url("/original")
+        slot.bind(to: try Resource("picture", thumbnail: url, original: url + "?expired"))
+        try await expect("the failure", in: slot) { if case .content(_, .failed) = $0 { true } else { false } }
+        slot.bind(to: try rig.resource())
+        try await expect(.original, in: slot)
+    }
+
     @Test func neverShowsThePictureOfAnother() async throws {
         let ids = (0..<5).map { ResourceID("item \($0)") }
         for id in ids {

@@ -224,6 +224,18 @@ struct LoaderTests {
         #expect(rig.server.requests("/original").count == 1)
     }
 
+    @Test func takesANewURLForALoadThatFailedWithTheOldOne() async throws {
+        try rig.wifi()
+        rig.server.always("/original?expired", .status("403 Forbidden"))
+        let url = rig.server.server.url("/original")
+        var old = Displays(rig.loader.load(try Resource("picture", thumbnail: url, original: url + "?expired")))
+        try await old.expect(.failed)
+        var new = Displays(rig.loader.load(try rig.resource()))
+        try await new.expect(.original, PictureServer.original)
+        try await old.expect(.original, PictureServer.original)
+        #expect(rig.server.requests("/original").count == 1)
+    }
+
     @Test func reportsASuccessWhileTheMonitorSaysOffline() async throws {
         var evidence = rig.loader.evidence().makeAsyncIterator()
         let looks = rig.monitor.statistics.snapshots
