@@ -111,6 +111,25 @@ extension ResourceLoader {
     }
 }
 
+extension ResourceLoader {
+    /// The best rendition of a resource that can be had now: what is stored, once nothing better will come as long as network,
+    /// preferences and cache stay as they are. Its entry tells which variant it is.
+    ///
+    /// Cancelling the task gives up this call's share.
+    ///
+    /// - Parameters:
+    ///   - resource: which resource.
+    ///   - trigger: why it is wanted. By default a tap: one attempt even where the monitor says offline.
+    /// - Throws: ``ResourceFailure`` where no rendition is to be had. A later call begins anew.
+    public func body(of resource: Resource, trigger: Trigger = .user) async throws(ResourceFailure) -> CachedBody {
+        for await display in load(resource, trigger: trigger) where display.isAtRest {
+            if case .body(let body, _) = display.content { return body }
+            if let failure = display.resourceFailure { throw failure }
+        }
+        throw .cancelled
+    }
+}
+
 extension ResourceDisplay {
     /// Why nothing is shown and nothing is under way; `nil` while there is hope.
     var resourceFailure: ResourceFailure? {

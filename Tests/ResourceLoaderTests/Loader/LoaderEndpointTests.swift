@@ -172,6 +172,16 @@ struct LoaderEndpointTests {
         #expect(failed.result == .failure(.transfer(.missing)) && failed.isInPlace)
     }
 
+    @Test func asksNothingWithoutANetworkIfNobodyTapped() async throws {
+        let ear = Ear()
+        let requests = ResourceRequests(of: rig.loader, from: endpoint, delegate: ear) { $0() }
+        defer { withExtendedLifetime((requests, ear)) {} }
+        requests.request("1", trigger: .visible)
+        var words = ear.words.makeAsyncIterator()
+        #expect(await words.next()?.result == .failure(.offline))
+        #expect(server.requests.isEmpty)
+    }
+
     @Test func tellsADelegateOnceThatTheLoaderHasEnded() async throws {
         try await rig.seenWiFi()
         let ear = Ear()

@@ -108,6 +108,31 @@ struct LoaderTests {
         #expect(rig.server.requests("/original").count == 1)
     }
 
+    // MARK: What is had by one call
+
+    @Test func givesTheBestThatCanBeHadNow() async throws {
+        try rig.cellular()
+        try await until { rig.loader.path.status == .wwan && rig.loader.advisor.path.status == .wwan }
+        let small = try await rig.loader.body(of: try rig.resource(), trigger: .visible)
+        #expect(small.entry.variant == .thumbnail)
+        let large = try await rig.loader.body(of: try rig.resource(), trigger: .user(naming: .original))
+        #expect(large.entry.variant == .original)
+    }
+
+    @Test(arguments: [("403 Forbidden", false), ("404 Not Found", false), ("403 Forbidden", true)])
+    func givesTheLesserOneWhereTheBetterFails(status: String, isStored: Bool) async throws {
+        try await rig.seenWiFi()
+        rig.server.always("/original", .status(status))
+        if isStored { try rig.store(PictureServer.thumbnail, as: .thumbnail) }
+        do throws(ResourceFailure) {
+            let body = try await rig.loader.body(of: try! rig.resource())
+            #expect(body.entry.variant == .thumbnail)
+        } catch {
+            // Nothing lesser is fetched in place of what is forbidden.
+            #expect(error == .transfer(.unauthorized) && status.hasPrefix("403") && !isStored)
+        }
+    }
+
     // MARK: When the cache is full
 
     @Test func keepsWhatIsShownHoweverLittleFitsIntoTheCache() async throws {
