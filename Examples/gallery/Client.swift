@@ -27,6 +27,7 @@ extension ResourceDisplay {
         switch content {
         case .body(let body, _): body.entry.variant.name
         case .placeholder(let placeholder): "[\(placeholder.rawValue)]"
+        case .empty: "[nothing]"
         }
     }
 

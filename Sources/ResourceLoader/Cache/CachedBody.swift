@@ -1,11 +1,12 @@
 /// A stored body, open for reading.
 ///
 /// It stays readable and unchanged for as long as this value (or a copy) lives, whatever happens to the entry:
-/// replaced, evicted, removed or cleared, by this process or another. A body from disk holds one file descriptor and a
-/// lease: while it lives, eviction passes the entry over.
+/// replaced, evicted, removed or cleared, by this process or another. It holds one file descriptor and a lease, be its bytes
+/// on disk or in memory: while it lives, eviction passes the entry over.
 public struct CachedBody: Sendable {
     enum Content {
-        case memory([UInt8])
+        /// The lease is `nil` where there was no file or no descriptor to be had.
+        case memory([UInt8], lease: FileDescriptor?)
         case file(FileDescriptor)
     }
 
@@ -22,7 +23,7 @@ public struct CachedBody: Sendable {
     /// All of it. Blocks on the disk.
     public func bytes() throws(CacheError) -> [UInt8] {
         switch content {
-        case .memory(let bytes): return bytes
+        case .memory(let bytes, _): return bytes
         case .file:
             var failure: CacheError?
             let bytes = [UInt8](unsafeUninitializedCapacity: Int(entry.size)) { buffer, filled in
@@ -42,7 +43,7 @@ public struct CachedBody: Sendable {
     public func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(CacheError) -> Int {
         precondition(offset >= 0, "a body has no bytes before its start")
         switch content {
-        case .memory(let bytes):
+        case .memory(let bytes, _):
             let rest = bytes.dropFirst(Int(clamping: offset)).prefix(buffer.count)
             buffer.copyBytes(from: rest)
             return rest.count

@@ -37,10 +37,17 @@ final class CacheLadders: LadderSource {
     // MARK: Who loads what
 
     func enter(_ resource: Resource) {
-        entries.withLock { entries in
-            entries[resource.identity, default: Entry(resource: resource, begun: wallTime())].resource = resource
-            entries[resource.identity]?.loads += 1
+        let isRenewed = entries.withLock { entries in
+            var entry = entries[resource.identity] ?? Entry(resource: resource, begun: wallTime())
+            let isRenewed = entry.resource.renditions != resource.renditions
+            // What was not to be had may be had from where it is now.
+            if isRenewed { entry.unobtainable = [:] }
+            entry.resource = resource
+            entry.loads += 1
+            entries[resource.identity] = entry
+            return isRenewed
         }
+        if isRenewed { hub.tick([resource.identity]) }
     }
 
     func leave(_ resource: Resource) {

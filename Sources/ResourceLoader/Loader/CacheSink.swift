@@ -121,6 +121,11 @@ actor CacheSink: TransferSink {
     func complete(_ checks: BodyChecks, head: ResponseHead) throws(SinkFailure) -> DeliveredBody {
         meter.settle()
         let part = try claimed()
+        // "There is no such data" is an answer as well, and nothing to store. A picture of no bytes is a damaged one.
+        if part.length == 0, head.status == 204 || checks.length == 0 && checks.expects == .anything {
+            discard()
+            return .committed(length: 0)
+        }
         try verify(part, checks)
         if head.cacheControl?.forbidsStoring == true { ladders.keepForNow(variant, of: resource) }
         let entry = try storing { () throws(CacheError) in
@@ -200,7 +205,11 @@ extension CacheMetadata {
 }
 
 extension ResponseHead {
-    fileprivate var cacheControl: CacheControl? { self["cache-control"].map { CacheControl($0) } }
+    /// All its Cache-Control fields, which count as one (RFC 9110, 5.2).
+    var cacheControl: CacheControl? {
+        let values = headers.filter { $0.name.lowercased() == "cache-control" }.map(\.value)
+        return values.isEmpty ? nil : CacheControl(values.joined(separator: ","))
+    }
 }
 
 extension BodyValidator {

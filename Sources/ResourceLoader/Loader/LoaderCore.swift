@@ -4,16 +4,23 @@ import DownloadPolicy
 /// displays go out; the network's changes go straight to the transfers, without passing through here.
 actor LoaderCore {
     private struct Load {
-        let resource: Resource
+        var resource: Resource
         let trigger: Trigger
         let displays: AsyncStream<ResourceDisplay>.Continuation
         var decision: PolicyDecision?
+        /// What is shown.
+        var entry: CacheEntry?
+        /// The same, open. Nobody looks at a prefetch, so that it holds nothing open and keeps eviction off nothing.
         var body: CachedBody?
+        /// What a prefetch has seen arrive. Should it be evicted for want of room, fetching it again would evict the next.
+        var prefetched: Set<CacheVariant> = []
         var failure: FailureClass?
         /// Renditions that failed in a way that trying again would not change.
         var givenUp: Set<CacheVariant> = []
         /// Renditions that failed in passing since the last decision, which the next one may ask for again.
         var tried: Set<CacheVariant> = []
+        /// Renditions that the server says do not exist.
+        var empty: Set<CacheVariant> = []
         var joined: Set<DownloadKey> = []
         var shown: ResourceDisplay.Fingerprint?
 
@@ -93,9 +100,22 @@ actor LoaderCore {
             displays.finish()
             return nil
         }
+        renew(resource)
         numbers += 1
         loads[numbers] = Load(resource: resource, trigger: trigger, displays: displays)
         return numbers
+    }
+
+    /// The URLs that came last count, for those who load the same resource already as well. What runs goes on.
+    private func renew(_ resource: Resource) {
+        for (id, load) in loads where load.resource == resource && load.resource.renditions != resource.renditions {
+            loads[id]?.resource = resource
+            loads[id]?.givenUp = []
+            loads[id]?.tried = []
+            loads[id]?.empty = []
+            reconcile(id)
+            emit(id)
+        }
     }
 
     func end(_ id: Int) {
@@ -127,9 +147,13 @@ actor LoaderCore {
     private func reconcile(_ id: Int) {
         guard let load = loads[id], let decision = load.decision else { return }
         let wanted = Set(load.fetches.map { load.resource.rendition($0.quality).variant })
+        let ladder = ladders.ladder(of: load.resource.identity)
         var comesFirst = false
         for key in load.joined where !wanted.contains(key.variant) {
-            guard let download = downloads[key], let demand = download.demands[id] else { continue }
+            guard let download = downloads[key], let demand = download.demands[id],
+                // What has just been stored is about to end, and its end tells the advisor how fast it was.
+                ladder?[download.quality].cache != .fresh
+            else { continue }
             if isStopgap(download, for: load) {
                 comesFirst = true
                 continue
@@ -137,7 +161,7 @@ actor LoaderCore {
             let retention = Retention(kind: demand.kind, plan: decision.plan, mode: preferences.current.mode)
             if !retention.isKept { leave(key, id) }
         }
-        guard !comesFirst, let ladder = ladders.ladder(of: load.resource.identity), let next = next(load, ladder),
+        guard !comesFirst, let ladder, let next = next(load, ladder),
             // A rung that the ladder has lost since is not to be had.
             next.quality <= ladder.top, !isNearlyThere(id, beyond: next.quality)
         else { return }
@@ -149,13 +173,15 @@ actor LoaderCore {
         load.fetches.first { fetch in
             let variant = load.resource.rendition(fetch.quality).variant
             let isDone = ladder[fetch.quality].cache == .fresh || ladder.bestCached.map { $0 > fetch.quality } ?? false
-            return !isDone && !load.givenUp.contains(variant) && !load.tried.contains(variant)
+            let isOver = fetch.kind == .download && load.prefetched.contains(variant)
+            return !isDone && !isOver && !load.givenUp.contains(variant) && !load.tried.contains(variant)
+                && !(load.empty.contains(variant) && fetch.quality <= ladder.top)
         }
     }
 
     /// Whether it runs already and gives something to show sooner than what is wanted in its place, while nothing is shown.
     private func isStopgap(_ download: Download, for load: Load) -> Bool {
-        guard load.body == nil, case .running = download.state else { return false }
+        guard load.entry == nil, case .running = download.state else { return false }
         return load.fetches.contains { $0.quality > download.quality }
     }
 
@@ -177,24 +203,33 @@ actor LoaderCore {
         guard let load = loads[id] else { return }
         let variants = Array(load.resource.variants.reversed())
         let key = load.resource.cacheKey
-        // A cache that cannot be asked takes nothing off the screen.
+        // A cache that cannot be asked has nothing better.
         guard let holdings = try? cache.holdings(of: key, variants: variants) else { return }
-        let best = holdings.rungs.first { $0.freshness != .absent }?.entry
-        guard best?.id != load.body?.entry.id else { return }
-        guard best != nil else {
-            loads[id]?.body = nil
-            return
+        // What is shown stays until there is something else to show, whatever becomes of its entry.
+        guard let best = holdings.rungs.first(where: { $0.freshness != .absent })?.entry, best.id != load.entry?.id
+        else { return }
+        if load.trigger == .prefetch {
+            loads[id]?.entry = best
+            loads[id]?.prefetched.insert(best.variant)
+        } else if let body = try? cache.best(of: key, among: variants) {
+            loads[id]?.entry = body.entry
+            loads[id]?.body = body
         }
-        if let body = try? cache.best(of: key, among: variants) { loads[id]?.body = body }
     }
 
     private func emit(_ id: Int) {
         guard let load = loads[id], let decision = load.decision else { return }
         let activity = activity(of: load)
         let isAtRest = isAtRest(load, activity)
+        var body = load.body
+        if load.trigger == .prefetch, let entry = load.entry {
+            body = (try? cache.disk.unleasedBody(of: entry.key, variant: entry.variant)) ?? nil
+        }
         let content: ResourceDisplay.Content
-        if let body = load.body {
+        if let body {
             content = .body(body, load.resource.quality(of: body.entry.variant))
+        } else if isAtRest, load.empty.contains(load.resource.renditions[0].variant) {
+            content = .empty
         } else {
             content = .placeholder(placeholder(decision, isAtRest, load.failure))
         }
@@ -362,6 +397,8 @@ actor LoaderCore {
         case .finished(let result):
             if result.body == .notModified, let entry = download.revalidated {
                 revalidated(key, download, entry, result.head)
+            } else if result.length == 0 {
+                cameEmpty(key, download)
             } else {
                 succeeded(key, download)
             }
@@ -400,10 +437,32 @@ actor LoaderCore {
         }
     }
 
+    /// There is no such data: not of this rung, and if it is the lowest, of none.
+    private func cameEmpty(_ key: DownloadKey, _ download: Download) {
+        retire(key, download)
+        advisor.report(.succeeded(bytes: 0, in: .zero, on: nil), of: download.resource.identity)
+        if download.quality > .lowest { ladders.leaveOut(key.variant, of: download.resource, for: nil) }
+        for id in download.demands.keys {
+            loads[id]?.failure = nil
+            loads[id]?.empty.insert(key.variant)
+            reconcile(id)
+            emit(id)
+        }
+    }
+
     private func failed(_ key: DownloadKey, _ download: Download, _ failed: TransferFailure) {
         retire(key, download)
         let failure = failed.failure
         let resource = download.resource
+        let present = download.demands.keys.lazy.compactMap { self.loads[$0]?.resource }.first
+        if let present, present.rendition(download.quality) != resource.rendition(download.quality) {
+            // Asked for where it no longer is.
+            for id in download.demands.keys {
+                reconcile(id)
+                emit(id)
+            }
+            return
+        }
         for id in download.demands.keys { loads[id]?.failure = failure }
         switch failure {
         case .tooLarge, .missing:

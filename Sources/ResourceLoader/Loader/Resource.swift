@@ -1,7 +1,7 @@
 import DownloadPolicy
 
 /// One rung of a resource's ladder: what it is called in the cache, and how it is fetched.
-public struct Rendition: Sendable {
+public struct Rendition: Sendable, Hashable {
     /// What it is called in the cache, and in what is shown.
     public var variant: CacheVariant
     /// GET, or POST with its parameters.

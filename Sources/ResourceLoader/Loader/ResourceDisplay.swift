@@ -8,6 +8,8 @@ public struct ResourceDisplay: Sendable {
         case placeholder(Placeholder)
         /// A stored body, open for reading; its entry names the variant. It stays readable for as long as it is held.
         case body(CachedBody, Quality)
+        /// The server has answered that there is no such data.
+        case empty
     }
 
     /// What is being done to show something better.
@@ -45,7 +47,7 @@ public struct ResourceDisplay: Sendable {
     /// The decision behind it: reasons, and what comes later.
     public let decision: PolicyDecision
 
-    /// What is shown, by the name of its rendition; `nil` for a placeholder.
+    /// What is shown, by the name of its rendition; `nil` if no body is.
     public var variant: CacheVariant? {
         if case .body(let body, _) = content { return body.entry.variant }
         return nil
@@ -57,10 +59,15 @@ public struct ResourceDisplay: Sendable {
         return nil
     }
 
+    private var isEmpty: Bool {
+        if case .empty = content { true } else { false }
+    }
+
     /// Everything that a viewer could tell two displays apart by.
     struct Fingerprint: Hashable {
         var entry: CacheEntry.ID?
         var placeholder: Placeholder?
+        var isEmpty: Bool
         var activity: Activity
         var isAtRest: Bool
         var failure: FailureClass?
@@ -71,7 +78,8 @@ public struct ResourceDisplay: Sendable {
         var entry: CacheEntry.ID?
         if case .body(let body, _) = content { entry = body.entry.id }
         return Fingerprint(
-            entry: entry, placeholder: placeholder, activity: activity, isAtRest: isAtRest, failure: failure,
+            entry: entry, placeholder: placeholder, isEmpty: isEmpty, activity: activity, isAtRest: isAtRest,
+            failure: failure,
             decision: decision)
     }
 }

@@ -61,6 +61,8 @@ public enum ResourceFailure: Error, Hashable, Sendable, CustomStringConvertible 
     case offline
     /// The policy does not allow it until all of these hold.
     case deferred([Condition])
+    /// The server has answered that there is no such data.
+    case noData
     /// The transfer failed.
     case transfer(FailureClass)
     /// The task was cancelled, or the loader has ended.
@@ -72,6 +74,7 @@ public enum ResourceFailure: Error, Hashable, Sendable, CustomStringConvertible 
         case .offline: "there is no network; try again when there is"
         case .deferred(let conditions):
             "it may be fetched when \(conditions.map(\.words).joined(separator: " and "))"
+        case .noData: "there is no such data"
         case .transfer(let failure): "the transfer failed: \(failure)"
         case .cancelled: "nobody waits for it any more"
         }
@@ -108,9 +111,29 @@ extension ResourceLoader {
     }
 }
 
+extension ResourceLoader {
+    /// The best rendition of a resource that can be had now: what is stored, once nothing better will come as long as network,
+    /// preferences and cache stay as they are. Its entry tells which variant it is.
+    ///
+    /// Cancelling the task gives up this call's share.
+    ///
+    /// - Parameters:
+    ///   - resource: which resource.
+    ///   - trigger: why it is wanted. By default a tap: one attempt even where the monitor says offline.
+    /// - Throws: ``ResourceFailure`` where no rendition is to be had. A later call begins anew.
+    public func body(of resource: Resource, trigger: Trigger = .user) async throws(ResourceFailure) -> CachedBody {
+        for await display in load(resource, trigger: trigger) where display.isAtRest {
+            if case .body(let body, _) = display.content { return body }
+            if let failure = display.resourceFailure { throw failure }
+        }
+        throw .cancelled
+    }
+}
+
 extension ResourceDisplay {
     /// Why nothing is shown and nothing is under way; `nil` while there is hope.
     var resourceFailure: ResourceFailure? {
+        if case .empty = content { return .noData }
         guard isAtRest, let placeholder else { return nil }
         let conditions: [Condition] = if case .comeBack(_, let conditions) = decision.plan { conditions } else { [] }
         switch placeholder {

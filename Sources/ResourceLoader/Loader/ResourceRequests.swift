@@ -50,7 +50,11 @@ public final class ResourceRequests: Sendable {
     deinit { for (_, task) in state.withLock({ $0.tasks.values }) { task.cancel() } }
 
     /// Asks for a resource. Nothing happens while the same one is under way: its end is this one's, too.
-    public func request(_ id: ResourceID) {
+    ///
+    /// - Parameters:
+    ///   - id: which resource.
+    ///   - trigger: why it is wanted. By default a tap: one attempt even where the monitor says offline.
+    public func request(_ id: ResourceID, trigger: Trigger = .user) {
         state.withLock { state in
             guard state.tasks[id] == nil else { return }
             state.numbers += 1
@@ -58,7 +62,7 @@ public final class ResourceRequests: Sendable {
             let task = Task { [weak self, loader, endpoint] in
                 let result: Result<CachedBody, ResourceFailure>
                 do throws(ResourceFailure) {
-                    result = .success(try await loader.resource(id, from: endpoint))
+                    result = .success(try await loader.resource(id, from: endpoint, trigger: trigger))
                 } catch {
                     result = .failure(error)
                 }

@@ -38,10 +38,12 @@ public final class ResourceSlot: Sendable {
     /// What ``ResourceLoader/load(_:trigger:)`` said last of the resource it is bound to.
     public var display: ResourceDisplay? { source.display }
 
-    /// Shows another resource from now on, or nothing.
+    /// Shows another resource from now on, or nothing. The same resource with other URLs stays in sight, and what failed is
+    /// tried again with these.
     public func bind(to resource: Resource?, trigger: Trigger = .visible) {
         follower.withLock { follower in
-            guard source.item != resource else { return }
+            let old = source.item
+            guard old != resource || old?.renditions != resource?.renditions else { return }
             content.bind(to: resource)
             follow(resource, trigger, &follower)
         }
@@ -137,6 +139,8 @@ private final class SlotSource: Sendable {
                 }
                 if body.entry.id != shown { meanwhile(body) }
                 shown = body.entry.id
+            } else if case .empty = display.content {
+                return end(revision, .empty, nil, meanwhile)
             } else if let failure = display.resourceFailure {
                 return end(revision, .failed(failure.contentClass), nil, meanwhile)
             }
@@ -162,6 +166,7 @@ extension ResourceFailure {
         case .offline: .offline
         case .transfer(let failure): failure
         case .badRequest: .rejected
+        case .noData: .missing
         case .deferred, .cancelled: .cancelled
         }
     }

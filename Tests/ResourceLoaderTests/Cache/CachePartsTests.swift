@@ -56,6 +56,19 @@ import Testing
         _ = try fixture.reopened().claimPart(for: request)
     }
 
+    @Test func isRefusedAsSoonAsItIsKnownToExceedTheWholeBudget() throws {
+        let fixture = try CacheFixture { $0.byteBudget = 4096 }
+        let announced = try fixture.cache.claimPart(for: request)
+        #expect(throws: CacheError.tooLarge(size: 4097, budget: 4096)) {
+            try announced.checkpoint(PartNote(total: 4097))
+        }
+        let counted = try fixture.cache.claimPart(for: request)
+        try counted.append(block(1, count: 4096))
+        #expect(throws: CacheError.tooLarge(size: 4097, budget: 4096)) { try counted.append([0]) }
+        #expect(try fixture.cache.claimPart(for: request).length == 0)
+        #expect(fixture.cache.statistics.refusedCommits == 2)
+    }
+
     @Test func isGoneOnceAbandoned() throws {
         let fixture = try CacheFixture()
         let part = try fixture.cache.claimPart(for: request)

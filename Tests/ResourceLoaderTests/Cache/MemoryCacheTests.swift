@@ -56,6 +56,21 @@ import Testing
         #expect(memory.statistics.bytes == 0)
     }
 
+    @Test func keepsEvictionOffWhatItShows() throws {
+        let fixture = try CacheFixture { $0.byteBudget = 4096 }
+        let memory = MemoryCache(over: fixture.cache, byteBudget: 400)
+        try fixture.cache.store(bytes("picture"), as: key)
+        for isInMemoryBefore in [false, true] {
+            var shown = try memory.body(of: key, variant: .original)
+            #expect(shown?.isInMemory == true, "and before: \(isInMemoryBefore)")
+            try fixture.cache.store(block(1), as: CacheKey("another"))
+            #expect(try fixture.cache.entry(of: key, variant: .original) != nil)
+            shown = nil
+        }
+        try fixture.cache.store(block(2), as: CacheKey("another"))
+        #expect(try fixture.cache.entry(of: key, variant: .original) == nil)
+    }
+
     enum Change: CaseIterable {
         case replaced
         case removed

@@ -12,6 +12,7 @@ func showTheLake(cachedIn folder: String) async throws {
         switch display.content {
         case .body(let picture, _): print("show \(picture.entry.size) bytes, the \(picture.entry.variant)")
         case .placeholder(let placeholder): print("show the placeholder \(placeholder)")
+        case .empty: print("there is no such picture")
         }
     }
 }

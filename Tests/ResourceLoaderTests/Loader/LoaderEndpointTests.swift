@@ -46,6 +46,8 @@ struct LoaderEndpointTests {
         server = try FaultServer { exchange in
             let form = String(decoding: exchange.request.body, as: UTF8.self)
             if form == "imageId=none" { return exchange.answer("404 Not Found") }
+            if form == "imageId=204" { return exchange.answer("204 No Content") }
+            if form == "imageId=empty" { return exchange.answer("200 OK", body: []) }
             exchange.answer("200 OK", ["Cache-Control: max-age=60"], body: Array("picture of \(form)".utf8))
         }
         endpoint = ResourceEndpoint(url: server.url())
@@ -117,6 +119,19 @@ struct LoaderEndpointTests {
         }
     }
 
+    @Test(arguments: ["204", "empty"])
+    func saysThatThereIsNoSuchDataAfterOneQuestion(id: ResourceID) async throws {
+        try await rig.seenWiFi()
+        await #expect(throws: ResourceFailure.noData) { try await rig.loader.resource(id, from: endpoint) }
+        #expect(server.requests.count == 1)
+        let slot = ResourceSlot(of: rig.loader, clock: rig.clock)
+        slot.bind(to: try endpoint.resource(id))
+        for await shown in slot.content.changes {
+            if case .empty = shown.state { break }
+        }
+        #expect(server.requests.count == 2)
+    }
+
     @Test func saysThatThePolicyDoesNotAllowIt() async throws {
         let rig = try LoaderRig(.cachedOnly)
         try await rig.seenWiFi()
@@ -155,6 +170,16 @@ struct LoaderEndpointTests {
         requests.request("none")
         let failed = try #require(await words.next())
         #expect(failed.result == .failure(.transfer(.missing)) && failed.isInPlace)
+    }
+
+    @Test func asksNothingWithoutANetworkIfNobodyTapped() async throws {
+        let ear = Ear()
+        let requests = ResourceRequests(of: rig.loader, from: endpoint, delegate: ear) { $0() }
+        defer { withExtendedLifetime((requests, ear)) {} }
+        requests.request("1", trigger: .visible)
+        var words = ear.words.makeAsyncIterator()
+        #expect(await words.next()?.result == .failure(.offline))
+        #expect(server.requests.isEmpty)
     }
 
     @Test func tellsADelegateOnceThatTheLoaderHasEnded() async throws {
@@ -286,6 +311,18 @@ struct LoaderSlotTests {
             guard case .content(let body, .failed(failure, .offered)) = $0 else { return false }
             return body.entry.variant == .thumbnail
         }
+    }
+
+    @Test func takesTheNewURLOfWhatItShows() async throws {
+        try await rig.seenWiFi()
+        try rig.store(PictureServer.thumbnail, as: .thumbnail)
+        rig.server.always("/original?expired", .status("403 Forbidden"))
+        let slot = ResourceSlot(of: rig.loader, clock: rig.clock)
+        let url = rig.server.server.url("/original")
+        slot.bind(to: try Resource("picture", thumbnail: url, original: url + "?expired"))
+        try await expect("the failure", in: slot) { if case .content(_, .failed) = $0 { true } else { false } }
+        slot.bind(to: try rig.resource())
+        try await expect(.original, in: slot)
     }
 
     @Test func neverShowsThePictureOfAnother() async throws {

@@ -136,7 +136,7 @@ final class LoaderRig: Sendable {
 
     init(
         _ mode: DownloadPreferences.Mode = .automatic, budget limit: Int64? = nil,
-        headers: [String] = ["Cache-Control: max-age=3600"]
+        cache bytes: Int64 = 1 << 30, headers: [String] = ["Cache-Control: max-age=3600"]
     ) throws {
         monitor = kernel.makeMonitor()
         try monitor.start()
@@ -144,6 +144,7 @@ final class LoaderRig: Sendable {
         try preferences.update { $0.mode = mode }
         var configuration = CacheConfiguration()
         configuration.durability = .process
+        configuration.byteBudget = bytes
         disk = try DiskCache(directory: folder.path + "/cache", configuration: configuration, now: wallClock.now)
         let ledger = folder.path + "/budget"
         budget = try limit.map { limit in

@@ -114,7 +114,7 @@ struct LoaderTests {
     }
 
     @Test func keepsWhatMustNotBeStoredOnlyWhileItIsShown() async throws {
-        let rig = try LoaderRig(headers: ["Cache-Control: no-store"])
+        let rig = try LoaderRig(headers: ["Cache-Control: private", "cache-control: no-store"])
         try rig.wifi()
         do {
             var shown = Displays(rig.loader.load(try rig.resource()))
@@ -123,6 +123,80 @@ struct LoaderTests {
         let key = CacheKey("picture")
         try await until { (try? rig.disk.entry(of: key, variant: .original)) == .some(nil) }
         #expect(rig.server.requests("/original").count == 1)
+    }
+
+    // MARK: What is had by one call
+
+    @Test func givesTheBestThatCanBeHadNow() async throws {
+        try rig.cellular()
+        try await until { rig.loader.path.status == .wwan && rig.loader.advisor.path.status == .wwan }
+        let small = try await rig.loader.body(of: try rig.resource(), trigger: .visible)
+        #expect(small.entry.variant == .thumbnail)
+        let large = try await rig.loader.body(of: try rig.resource(), trigger: .user(naming: .original))
+        #expect(large.entry.variant == .original)
+    }
+
+    @Test(arguments: [("403 Forbidden", false), ("404 Not Found", false), ("403 Forbidden", true)])
+    func givesTheLesserOneWhereTheBetterFails(status: String, isStored: Bool) async throws {
+        try await rig.seenWiFi()
+        rig.server.always("/original", .status(status))
+        if isStored { try rig.store(PictureServer.thumbnail, as: .thumbnail) }
+        do throws(ResourceFailure) {
+            let body = try await rig.loader.body(of: try! rig.resource())
+            #expect(body.entry.variant == .thumbnail)
+        } catch {
+            // Nothing lesser is fetched in place of what is forbidden.
+            #expect(error == .transfer(.unauthorized) && status.hasPrefix("403") && !isStored)
+        }
+    }
+
+    // MARK: When the cache is full
+
+    @Test func keepsWhatIsShownHoweverLittleFitsIntoTheCache() async throws {
+        let rig = try LoaderRig(cache: 2 * 4096)
+        try rig.cellular()
+        var one = Displays(rig.loader.load(try rig.resource("one")))
+        try await one.expect(.thumbnail, PictureServer.thumbnail)
+        var two = Displays(rig.loader.load(try rig.resource("two")))
+        try await two.expect(.thumbnail, PictureServer.thumbnail)
+        var three = Displays(rig.loader.load(try rig.resource("three")))
+        try await three.expect(.thumbnail, PictureServer.thumbnail)
+        #expect(rig.disk.statistics.evictions == 0)
+        #expect(rig.server.requests("/thumbnail").count == 3)
+        // The loads, and what they show, live until here.
+        #expect([one.seen.last, two.seen.last].allSatisfy { $0?.variant == .thumbnail })
+    }
+
+    @Test func showsWhatItHasUntilSomethingElseComes() async throws {
+        try rig.cellular()
+        var shown = Displays(rig.loader.load(try rig.resource()))
+        try await shown.expect(.thumbnail, PictureServer.thumbnail)
+        rig.server.next("/thumbnail", .holds(after: 2000))
+        try rig.loader.cache.removeAll()
+        try await shown.expect("the thumbnail on its way again") { $0.activity.isRunning }
+        rig.server.letGo()
+        try await shown.expect(.thumbnail, PictureServer.thumbnail)
+        #expect(shown.seen.drop { $0.variant == nil }.allSatisfy { $0.variant == .thumbnail })
+    }
+
+    @Test func prefetchesNothingAgainThatHadToMakeRoom() async throws {
+        let rig = try LoaderRig(cache: 2_000_000)
+        try await rig.seenWiFi()
+        var iterators: [AsyncStream<ResourceDisplay>.Iterator] = []
+        for name in ["one", "two", "three"] {
+            var displays = rig.loader.load(try rig.resource(ResourceID(name)), trigger: .prefetch).makeAsyncIterator()
+            while let display = await displays.next() {
+                if display.variant == .original, display.isAtRest { break }
+            }
+            iterators.append(displays)
+        }
+        try #require(rig.disk.statistics.evictions == 1)
+        var isAtRest: Bool?
+        while isAtRest == nil, let display = await iterators[0].next() {
+            if !display.decision.fetches.isEmpty { isAtRest = display.isAtRest }
+        }
+        #expect(isAtRest == true)
+        #expect(rig.server.requests("/original").count == 3)
     }
 
     // MARK: How it ends
@@ -152,6 +226,16 @@ struct LoaderTests {
         #expect(rig.server.requests("/original").count == 1)
     }
 
+    @Test func fetchesNoMoreThanTheHeadOfWhatTheCacheCannotHold() async throws {
+        let rig = try LoaderRig(cache: 500_000)
+        rig.server.next("/original", .holds(after: 10_000))
+        try rig.wifi()
+        var shown = Displays(rig.loader.load(try rig.resource()))
+        try await shown.expect(.thumbnail, PictureServer.thumbnail)
+        #expect(rig.server.requests("/original").count == 1)
+        rig.server.letGo()
+    }
+
     @Test func takesTheLesserRungWhenTheOriginalIsMissing() async throws {
         rig.server.always("/original", .status("404 Not Found"))
         try rig.wifi()
@@ -179,6 +263,18 @@ struct LoaderTests {
         let failed = try await shown.expect(.failed)
         #expect(failed.failure == .unauthorized)
         try await rig.advance(by: .seconds(60))
+        #expect(rig.server.requests("/original").count == 1)
+    }
+
+    @Test func takesANewURLForALoadThatFailedWithTheOldOne() async throws {
+        try rig.wifi()
+        rig.server.always("/original?expired", .status("403 Forbidden"))
+        let url = rig.server.server.url("/original")
+        var old = Displays(rig.loader.load(try Resource("picture", thumbnail: url, original: url + "?expired")))
+        try await old.expect(.failed)
+        var new = Displays(rig.loader.load(try rig.resource()))
+        try await new.expect(.original, PictureServer.original)
+        try await old.expect(.original, PictureServer.original)
         #expect(rig.server.requests("/original").count == 1)
     }
 

@@ -55,6 +55,11 @@ public final class DiskCache: ResourceCache {
         try perform { (store) throws(IndexFailure) in try store.body(of: key, variant) }
     }
 
+    /// The same without a lease, for those who would rather have it evicted than stand in the way of others.
+    func unleasedBody(of key: CacheKey, variant: CacheVariant) throws(CacheError) -> CachedBody? {
+        try perform { (store) throws(IndexFailure) in try store.body(of: key, variant, isLeased: false) }
+    }
+
     /// What is in the index under this key and variant, without opening the body. It counts as use.
     public func entry(of key: CacheKey, variant: CacheVariant) throws(CacheError) -> CacheEntry? {
         try perform { (store) throws(IndexFailure) in try store.entry(of: key, variant) }
@@ -83,6 +88,11 @@ public final class DiskCache: ResourceCache {
         try perform { (store) throws(IndexFailure) in try store.index.allEntries() }
     }
 
+    /// Keeps eviction off an entry for as long as the descriptor lives; `nil` if its file is gone or cannot be opened.
+    func lease(on entry: CacheEntry) -> FileDescriptor? {
+        state.withLock { $0.lease(on: entry.id.file) }
+    }
+
     // MARK: Changing
 
     /// Makes a finished part visible under this key and variant, in place of what was there.
@@ -102,7 +112,10 @@ public final class DiskCache: ResourceCache {
                 let description = DiskStore.EntryDescription(
                     key: key, variant: variant, size: size, digest: expecting.digest, metadata: metadata)
                 return try perform { (store) throws(IndexFailure) in
-                    try store.publish(part.id, begunIn: part.generation, as: description)
+                    let entry = try store.publish(part.id, begunIn: part.generation, as: description)
+                    // Before anybody can ask for the body: a reader could not lease it while the part's lock is on it.
+                    part.unlock()
+                    return entry
                 }
             }
         } catch {
@@ -173,6 +186,12 @@ public final class DiskCache: ResourceCache {
 
     func deletePart(_ id: FileID) throws(CacheError) {
         try perform { (store) throws(IndexFailure) in try store.deletePart(id) }
+    }
+
+    /// Forgets a part that will not be committed.
+    func refusePart(_ id: FileID) {
+        try? deletePart(id)
+        state.withLock { $0.statistics.refusedCommits += 1 }
     }
 
     func deleteFile(ofPart id: FileID) {

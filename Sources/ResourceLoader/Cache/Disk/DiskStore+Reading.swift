@@ -34,7 +34,9 @@ extension DiskStore {
 
     private static let mostUnwrittenUses = 64
 
-    mutating func body(of key: CacheKey, _ variant: CacheVariant) throws(IndexFailure) -> CachedBody? {
+    mutating func body(
+        of key: CacheKey, _ variant: CacheVariant, isLeased: Bool = true
+    ) throws(IndexFailure) -> CachedBody? {
         // Twice, because the entry may be replaced by another process between the look into the index and the opening.
         for _ in 0..<2 {
             guard let entry = try entry(of: key, variant) else { break }
@@ -42,7 +44,7 @@ extension DiskStore {
             if let file = directory.open(name, O_RDONLY) {
                 if let status = file.status, status.st_mode & S_IFMT == S_IFREG, status.st_size == entry.size {
                     // Without the lease (somebody holds the exclusive lock for an instant) it is readable all the same.
-                    _ = file.tryLock(.shared)
+                    if isLeased { _ = file.tryLock(.shared) }
                     statistics.hits += 1
                     return CachedBody(entry: entry, content: .file(file))
                 }
@@ -65,6 +67,12 @@ extension DiskStore {
 
     private func hasWholeFile(_ entry: CacheEntry) -> Bool {
         directory.status(CacheDirectory.body(entry.id.file)).map { Int64($0.st_size) == entry.size } ?? false
+    }
+
+    func lease(on id: FileID) -> FileDescriptor? {
+        let file = directory.open(CacheDirectory.body(id), O_RDONLY)
+        _ = file?.tryLock(.shared)
+        return file
     }
 
     func isLeased(_ id: FileID) -> Bool {

@@ -56,9 +56,11 @@ public final class ResumablePart: Sendable {
     public var note: PartNote { progress.withLock { $0.note } }
 
     /// Adds bytes at the end. On a full disk the cache makes room once, by evicting, before it throws `storage`; what
-    /// was written until then stays, and `length` tells how much that is.
+    /// was written until then stays, and `length` tells how much that is. Beyond the cache's byte budget it is `tooLarge`,
+    /// and the part is gone.
     public func append(_ bytes: UnsafeRawBufferPointer) throws(CacheError) {
         try changing { (progress) throws(CacheError) in
+            try checkFit(progress.length + Int64(bytes.count), &progress)
             var rest = bytes
             var madeRoom = false
             while true {
@@ -112,9 +114,11 @@ public final class ResumablePart: Sendable {
 
     /// Remembers validator and total, and how much is there; flushes the bytes first unless the cache's durability is
     /// `process`. Call it when the answer's headers are known, and now and then in a long download: after a power cut,
-    /// what was appended since the last call is fetched again (after a crash nothing is).
+    /// what was appended since the last call is fetched again (after a crash nothing is). With a total beyond the cache's byte
+    /// budget it is `tooLarge`, and the part is gone.
     public func checkpoint(_ note: PartNote) throws(CacheError) {
         try changing { (progress) throws(CacheError) in
+            try checkFit(note.total ?? 0, &progress)
             progress.note = note
             _ = try save(&progress)
         }
@@ -137,6 +141,15 @@ public final class ResumablePart: Sendable {
         }
     }
 
+    /// Ends a part that could never be committed, before more of it comes.
+    private func checkFit(_ size: Int64, _ progress: inout Progress) throws(CacheError) {
+        let budget = cache.configuration.byteBudget
+        guard size > budget else { return }
+        cache.refusePart(id)
+        end(&progress)
+        throw .tooLarge(size: size, budget: budget)
+    }
+
     /// Whether a next claim can find it.
     private func save(_ progress: inout Progress) throws(CacheError) -> Bool {
         guard isKept else { return false }
@@ -155,8 +168,10 @@ public final class ResumablePart: Sendable {
     private func end(_ progress: inout Progress) {
         progress.ended = true
         // Whoever still holds a reference to this object must not keep others out.
-        flock(file.raw, LOCK_UN)
+        unlock()
     }
+
+    func unlock() { flock(file.raw, LOCK_UN) }
 
     private func changing<Result: Sendable>(
         _ body: (inout Progress) throws(CacheError) -> Result

@@ -59,17 +59,20 @@ public final class MemoryCache: ResourceCache {
             return nil
         }
         keep(onDisk.entry, bytes)
-        return CachedBody(entry: onDisk.entry, content: .memory(bytes))
+        let lease: FileDescriptor? = if case .file(let file) = onDisk.content { file } else { nil }
+        return CachedBody(entry: onDisk.entry, content: .memory(bytes, lease: lease))
     }
 
     /// With the present entry, so that a revalidated body is not told to be stale; `nil` stands for "whatever it was".
     private func take(_ slot: Slot, ifIdentical entry: CacheEntry?) -> CachedBody? {
-        kept.withLock { kept in
+        let found = kept.withLock { kept -> (entry: CacheEntry, bytes: [UInt8])? in
             guard let (known, bytes) = kept.bodies.take(slot) else { return nil }
             guard entry == nil || entry?.id == known.id else { return nil }
             kept.statistics.hits += 1
-            return CachedBody(entry: entry ?? known, content: .memory(bytes))
+            return (entry ?? known, bytes)
         }
+        // What is shown from memory is in use on disk as well.
+        return found.map { CachedBody(entry: $0.entry, content: .memory($0.bytes, lease: disk.lease(on: $0.entry))) }
     }
 
     private func isKept(_ size: Int64) -> Bool {
