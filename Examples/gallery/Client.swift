@@ -37,7 +37,9 @@ extension ResourceDisplay {
         case .none: ""
         case .queued(let variant): "\(variant) in line"
         case .fetching(let variant, let received, let total?):
-            "\(variant) \(Int64(100 * Double(received) / Double(max(1, total)))) %"
+            // In tens, so that a terminal can still be read.
+            "\(variant) \(Int64(10 * Double(received) / Double(max(1, total))) * 10) %"
+        case .fetching(let variant, 0, nil): "\(variant) asked for"
         case .fetching(let variant, let received, nil): "\(variant) \(bytes(received))"
         case .waiting(let variant, .online): "\(variant) waits for a network"
         case .waiting(let variant, .unmetered): "\(variant) waits for a cheaper network"
@@ -55,23 +57,26 @@ struct Client {
         let monitor = ReachabilityMonitor()
         try monitor.start()
         let gallery = try Gallery(server: server, folder: folder, monitor: monitor)
-        await withThrowingTaskGroup(of: Void.self) { group in
+        // Before anything is begun, so that a URL that cannot be used is all there is to read.
+        let resources = try Picture.names.map { try gallery.resource($0) }
+        say("showing the pictures of \(server) as the network changes; end it by ctrl-C")
+        say("what has come is kept in \(folder), and shown from there the next time")
+        await withTaskGroup(of: Void.self) { group in
             group.addTask { for await path in monitor { say("  network: \(path)") } }
-            for name in Picture.names {
-                group.addTask { try await follow(name, gallery) }
-            }
+            for resource in resources { group.addTask { await follow(resource, gallery) } }
         }
     }
 
-    private func follow(_ name: String, _ gallery: Gallery) async throws {
+    private func follow(_ resource: Resource, _ gallery: Gallery) async {
+        let name = resource.id.name
         var (last, decision): (String, PolicyDecision?) = ("", nil)
-        for await display in gallery.loader.load(try gallery.resource(name)) {
+        for await display in gallery.loader.load(resource) {
             let line = "\(name): \(display.picture)\(display.progress.isEmpty ? "" : ", \(display.progress)")"
             if line != last { say(line) }
             last = line
             guard display.decision != decision else { continue }
             decision = display.decision
-            guard let why = gallery.loader.advisor.explain(ResourceID(name), trigger: .visible) else { continue }
+            guard let why = gallery.loader.advisor.explain(resource.identity, trigger: .visible) else { continue }
             say("    \(why.summary)")
             for reason in why.reasons { say("      because \(reason)") }
             for alternative in why.alternatives { say("      \(alternative)") }

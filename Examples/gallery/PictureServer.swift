@@ -16,6 +16,7 @@ final class PictureServer: Sendable {
     init(port: UInt16, bytesPerSecond: Int) throws {
         self.bytesPerSecond = bytesPerSecond
         self.port = port
+        say("painting the pictures, which takes a moment")
         var files: [String: File] = [:]
         for (seed, name) in Picture.names.enumerated() {
             for (size, picture) in [("original", Picture.original(seed)), ("thumbnail", Picture.thumbnail(seed))] {
@@ -40,7 +41,7 @@ final class PictureServer: Sendable {
 
     /// Serves until the process ends.
     func serve() throws {
-        say("serving \(files.count) pictures on port \(port)")
+        say("serving \(files.count) pictures on port \(port); now try 'gallery client http://127.0.0.1:\(port)'")
         while true {
             let connection = accept(listener, nil, nil)
             guard connection >= 0 else {

@@ -53,12 +53,14 @@ public final class ResourceLoader: Sendable {
     ///   - memory: the most bytes of bodies kept in memory besides.
     ///   - budget: the data budget for charged paths, if there is one.
     ///   - policy: who decides.
-    ///   - facts: what a policy may know of a path; whoever knows of roaming adds it here.
+    ///   - facts: what a policy may know of a path; whoever knows of roaming adds it here. It is called in a task, never on the
+    ///     monitor's thread. Transfers learn of a path when it has answered, so that it should not wait for anything. Without it,
+    ///     the facts are those of `PathFacts(_:)`, and transfers learn of them sooner by a change of threads.
     /// - Throws: ``TransferEngineError`` when the system has no thread or libcurl cannot be used.
     public convenience init(
         monitor: ReachabilityMonitor, preferences: PreferencesStore, cache: DiskCache, memory: Int = 32 << 20,
         budget: DataBudget? = nil, policy: some DownloadPolicy = .standard,
-        facts: @escaping @Sendable (NetworkPath) -> PathFacts = { PathFacts($0) }
+        facts: (@Sendable (NetworkPath) -> PathFacts)? = nil
     ) throws(TransferEngineError) {
         try self.init(
             monitor: monitor, preferences: preferences, cache: cache, memory: memory, budget: budget, policy: policy,
@@ -69,7 +71,7 @@ public final class ResourceLoader: Sendable {
     package init<C: Clock>(
         monitor: ReachabilityMonitor, preferences: PreferencesStore, cache: DiskCache, memory: Int = 32 << 20,
         budget: DataBudget? = nil, policy: some DownloadPolicy = .standard,
-        facts: @escaping @Sendable (NetworkPath) -> PathFacts = { PathFacts($0) }, clock: C,
+        facts: (@Sendable (NetworkPath) -> PathFacts)? = nil, clock: C,
         transfers: TransferConfiguration, wallTime: @escaping @Sendable () -> WallTime = WallTime.now
     ) throws(TransferEngineError) where C.Duration == Duration {
         let budget = budget.map { LoaderBudget($0) }
@@ -81,8 +83,9 @@ public final class ResourceLoader: Sendable {
         transfers.preferences = Self.allowances(preferences.current, budget)
         let engine = try TransferEngine(transfers)
         let ladders = CacheLadders(memory, timeline: LoaderTimeline(clock), wallTime: wallTime)
+        let factsOf = facts ?? { PathFacts($0) }
         let advisor = PolicyAdvisor(
-            paths: monitor.map { facts($0) }, preferences: preferences, ladders: ladders, budget: budget?.budget,
+            paths: monitor.map { factsOf($0) }, preferences: preferences, ladders: ladders, budget: budget?.budget,
             policy: policy, clock: clock)
         let core = LoaderCore(
             engine: engine, cache: memory, ladders: ladders, advisor: advisor, preferences: preferences,
@@ -98,10 +101,11 @@ public final class ResourceLoader: Sendable {
         self.contradictions = contradictions
 
         var tasks = [
-            // On the reader's own thread: between the kernel's event and the end of bytes lies no other thread's turn.
-            Task(executorPreference: monitor.readerExecutor) {
+            // On the reader's own thread: between the kernel's event and the end of bytes lies no other thread's turn. Callers'
+            // code never runs there.
+            Task(executorPreference: facts == nil ? monitor.readerExecutor : nil) {
                 for await path in monitor {
-                    let facts = facts(path)
+                    let facts = factsOf(path)
                     // First, since what the engine sends over the new path is counted by it.
                     network.set(facts)
                     engine.update(path: TransferPath(path, facts))

@@ -1,4 +1,7 @@
 import DownloadPolicy
+import Glibc
+import Reachability
+import ReachabilityTestKit
 import TestSupport
 import Testing
 
@@ -199,6 +202,25 @@ struct LoaderTests {
         #expect(rig.server.requests("/original").count == 3)
     }
 
+    // MARK: Callers' code
+
+    @Test func asksTheCallerForFactsOffTheMonitorsThread() async throws {
+        let kernel = SimulatedKernel()
+        let monitor = kernel.makeMonitor()
+        try monitor.start()
+        defer { monitor.stop() }
+        let reader = await Task(executorPreference: monitor.readerExecutor) { pthread_self() }.value
+        let (threads, asked) = AsyncStream.makeStream(of: pthread_t.self)
+        let loader = try ResourceLoader(monitor: monitor, preferences: rig.preferences, cache: rig.disk) { path in
+            asked.yield(pthread_self())
+            return PathFacts(path)
+        }
+        try kernel.connect("wlan0", address: "10.1.0.2/24", gateway: "10.1.0.1", metric: 600)
+        try await until { loader.path.status == .wifi && loader.advisor.path.status == .wifi }
+        asked.finish()
+        for await thread in threads { #expect(thread != reader) }
+    }
+
     // MARK: How it ends
 
     @Test func endsItsLoadsWhenItIsShutDown() async throws {
@@ -267,15 +289,17 @@ struct LoaderTests {
     }
 
     @Test func takesANewURLForALoadThatFailedWithTheOldOne() async throws {
-        try rig.wifi()
+        let rig = try LoaderRig(.alwaysOriginal)
+        try rig.cellular()
         rig.server.always("/original?expired", .status("403 Forbidden"))
         let url = rig.server.server.url("/original")
         var old = Displays(rig.loader.load(try Resource("picture", thumbnail: url, original: url + "?expired")))
         try await old.expect(.failed)
-        var new = Displays(rig.loader.load(try rig.resource()))
-        try await new.expect(.original, PictureServer.original)
+        // A prefetch brings the new URL, and fetches nothing itself on a costly path.
+        let new = rig.loader.load(try rig.resource(), trigger: .prefetch)
         try await old.expect(.original, PictureServer.original)
         #expect(rig.server.requests("/original").count == 1)
+        withExtendedLifetime(new) {}
     }
 
     @Test func reportsASuccessWhileTheMonitorSaysOffline() async throws {
