@@ -22,10 +22,12 @@ let package = Package(
 
         // A dependency points up this list only.
         .target(name: "Netlink", dependencies: ["CNetlink"]),
-        .target(name: "Reachability", dependencies: ["Netlink"]),
+        .target(name: "Threads"),
+        .target(name: "Reachability", dependencies: ["Netlink", "Threads"]),
         .target(name: "ReachabilityTestKit", dependencies: ["Netlink", "Reachability"]),
-        .target(name: "DownloadPolicy", dependencies: ["Reachability"]),
-        .target(name: "ResourceLoader", dependencies: ["CCurl", "CSQLite", "DownloadPolicy", "Reachability"]),
+        .target(name: "DownloadPolicy", dependencies: ["Reachability", "Threads"]),
+        .target(
+            name: "ResourceLoader", dependencies: ["CCurl", "CSQLite", "DownloadPolicy", "Reachability", "Threads"]),
         .target(name: "AFNetworkReachability", dependencies: ["Reachability"]),
         .target(name: "Network", dependencies: ["Reachability"]),
 

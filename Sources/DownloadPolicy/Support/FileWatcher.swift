@@ -1,4 +1,5 @@
 import Glibc
+import Threads
 
 /// Tells when a file's name gets other bytes, whoever writes them, by inotify(7) on its folder: a file that is replaced
 /// by renaming is another file, so that a watch on the file itself would be lost.
@@ -35,18 +36,14 @@ final class FileWatcher: Sendable {
             throw error
         }
         stop = ends[1]
-        let loop = Unmanaged.passRetained(
-            WatchLoop(notify: notify, stopped: ends[0], name: name, onEvent: onEvent))
-        var thread = pthread_t()
-        let code = pthread_create(&thread, nil, runWatchLoop, loop.toOpaque())
+        let loop = WatchLoop(notify: notify, stopped: ends[0], name: name, onEvent: onEvent)
+        let code = DedicatedThread.start("file watcher") { loop.run() }
         guard code == 0 else {
-            loop.release()
             close(notify)
             close(ends[0])
             close(ends[1])
             throw .system(operation: "watch", path: directory, code: code)
         }
-        pthread_detach(thread)
     }
 
     deinit {
@@ -110,11 +107,4 @@ private final class WatchLoop: Sendable {
         }
         return (changed, lost)
     }
-}
-
-/// The thread's entry; at file scope, since a closure would inherit the isolation of whoever makes it and trap.
-private func runWatchLoop(_ argument: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-    guard let argument else { return nil }
-    Unmanaged<WatchLoop>.fromOpaque(argument).takeRetainedValue().run()
-    return nil
 }

@@ -1,6 +1,7 @@
 import Glibc
 import Netlink
 import Synchronization
+import Threads
 
 /// A few threads that do nothing but wait for getaddrinfo, which can't be told to give up.
 ///
@@ -67,13 +68,7 @@ package final class ResolverPool: HostResolver {
     }
 
     private func startThread() {
-        let context = Unmanaged.passRetained(self)
-        var thread = pthread_t()
-        if pthread_create(&thread, nil, runResolver, context.toOpaque()) == 0 {
-            pthread_detach(thread)
-            return
-        }
-        context.release()
+        if DedicatedThread.start("name resolver", { [self] in run() }) == 0 { return }
         // The other threads take the request over. Without any there is no answer to be had.
         let orphans = state.withLock { state -> [Request] in
             state.threads -= 1
@@ -84,7 +79,7 @@ package final class ResolverPool: HostResolver {
         for request in orphans { request.answer([]) }
     }
 
-    fileprivate func run() {
+    private func run() {
         var finished: Request?
         while true {
             let request = state.withLock { state -> Request? in
@@ -98,12 +93,6 @@ package final class ResolverPool: HostResolver {
             finished = request
         }
     }
-}
-
-private func runResolver(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-    guard let context else { return nil }
-    Unmanaged<ResolverPool>.fromOpaque(context).takeRetainedValue().run()
-    return nil
 }
 
 /// The addresses of a name as the system's resolver has them (hosts file, DNS and what else nsswitch.conf says), in its order

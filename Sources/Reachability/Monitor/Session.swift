@@ -1,6 +1,7 @@
 import Glibc
 import Netlink
 import Synchronization
+import Threads
 
 /// One run of the monitor: an open conversation with the kernel, and the thread that waits at its doorbells.
 final class Session: Sendable {
@@ -67,21 +68,17 @@ final class Session: Sendable {
 
     // MARK: The reader
 
-    /// Starts the thread that reports to `hub`.
+    /// Starts the thread that reports to `hub`. It keeps both alive until it ends.
     func startReader(reportingTo hub: Hub) throws(NetlinkError) {
-        let context = Unmanaged.passRetained(ReaderContext(session: self, hub: hub))
         hub.executor.expectReader(wokenBy: wake)
-        var thread = pthread_t()
-        let error = pthread_create(&thread, nil, runReader, context.toOpaque())
+        let error = DedicatedThread.start("reachability") { [self] in read(reportingTo: hub) }
         guard error == 0 else {
-            context.release()
             hub.executor.dismissReader(wokenBy: wake)
             throw NetlinkError(.createThread, errno: error)
         }
-        pthread_detach(thread)
     }
 
-    fileprivate func read(reportingTo hub: Hub) {
+    private func read(reportingTo hub: Hub) {
         hub.executor.adoptReader(wokenBy: wake)
         // What is left over from a reader before this one has rung its wake-up, or none at all.
         var isBusy = hub.executor.runJobs()
@@ -127,22 +124,4 @@ final class Session: Sendable {
         isBusy = hub.executor.runJobs()
         return true
     }
-}
-
-/// What the thread is handed: it keeps both alive until it ends.
-private final class ReaderContext: Sendable {
-    let session: Session
-    let hub: Hub
-
-    init(session: Session, hub: Hub) {
-        self.session = session
-        self.hub = hub
-    }
-}
-
-private func runReader(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-    guard let context else { return nil }
-    let reader = Unmanaged<ReaderContext>.fromOpaque(context).takeRetainedValue()
-    reader.session.read(reportingTo: reader.hub)
-    return nil
 }

@@ -1,5 +1,6 @@
 import Glibc
 import Synchronization
+import Threads
 
 /// Runs what sinks do on a thread of its own: a slow disk then holds up neither the engine's thread nor the concurrency pool.
 final class DiskExecutor: TaskExecutor {
@@ -18,7 +19,7 @@ final class DiskExecutor: TaskExecutor {
         bell = (ends[0], ends[1])
         guard hasPipe else { return }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        isServed.store(DedicatedThread.start { [self] in serve() }, ordering: .releasing)
+        isServed.store(DedicatedThread.start("transfer bodies") { [self] in serve() } == 0, ordering: .releasing)
     }
 
     func enqueue(_ job: consuming ExecutorJob) {

@@ -1,5 +1,6 @@
 import CCurl
 import Synchronization
+import Threads
 
 /// Settings of an engine.
 public struct TransferConfiguration: Sendable {
@@ -56,9 +57,10 @@ public final class TransferEngine: Sendable {
         self.mailbox = mailbox
         clock = configuration.clock
         clock.onMove { [weak mailbox] in mailbox?.wake() }
-        guard DedicatedThread.start({ EngineCore(mailbox, configuration)?.run() ?? mailbox.close() }) else {
-            throw .noThread
+        let error = DedicatedThread.start("transfers") {
+            EngineCore(mailbox, configuration)?.run() ?? mailbox.close()
         }
+        guard error == 0 else { throw .noThread }
     }
 
     deinit { mailbox.post(.shutDown) }
