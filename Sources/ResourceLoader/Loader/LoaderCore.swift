@@ -508,6 +508,12 @@ actor LoaderCore {
     /// on the one before.
     func networkChanged() {
         let facts = network.facts
+        for (key, download) in downloads {
+            guard case .waiting = download.state else { continue }
+            // The advisor may have heard of the path first, and the engine have been asked before it knew.
+            downloads[key]?.hasAskedAgain = false
+            for id in download.demands.keys { reconcile(id) }
+        }
         if facts.isCharged != wasCharged {
             wasCharged = facts.isCharged
             if !wasCharged { for download in downloads.values { download.meter.settle() } }

@@ -9,10 +9,10 @@ final class NetworkState: Sendable {
 
     var facts: PathFacts { state.withLock { $0 } }
 
-    func set(_ facts: PathFacts) {
-        state.withLock { $0 = facts }
-        hub.tickAll()
-    }
+    func set(_ facts: PathFacts) { state.withLock { $0 = facts } }
+
+    /// Ticks for what was set, once the transfers have been told as well.
+    func announce() { hub.tickAll() }
 
     func ticks() -> AsyncStream<Void> { hub.ticks(for: 0) }
 }

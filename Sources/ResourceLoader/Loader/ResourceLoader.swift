@@ -109,6 +109,7 @@ public final class ResourceLoader: Sendable {
                     // First, since what the engine sends over the new path is counted by it.
                     network.set(facts)
                     engine.update(path: TransferPath(path, facts))
+                    network.announce()
                 }
             },
             Task { for await _ in network.ticks() { await core.networkChanged() } },
