@@ -238,11 +238,11 @@ struct AdvisorHarness {
         #expect(
             harness.model.log.description == """
                 (2 earlier ones dropped)
-                10.0 seconds r: show the thumbnail; fetch nothing; come back for the original when the path has \
-                held until 13.0 seconds. Because the network is expensive (status wwan, metered: unknown, \
+                10.0 s r: show the thumbnail; fetch nothing; come back for the original when the path has \
+                held until 13.0 s. Because the network is expensive (status wwan, metered: unknown, \
                 preference automatic, visible); what is wanted is in the cache (the thumbnail is fresh); the \
-                better network has not held long enough yet (status wifi, stable at 13.0 seconds).
-                13.0 seconds r: show the thumbnail; fetch the original (10000 bytes). Because the network is \
+                better network has not held long enough yet (status wifi, stable at 13.0 s).
+                13.0 s r: show the thumbnail; fetch the original (10000 bytes). Because the network is \
                 not expensive (status wifi, metered: unknown).
                 """)
     }

@@ -14,7 +14,7 @@ public struct DecisionLog: Sendable, CustomStringConvertible {
         /// The entry in one line: time, resource, decision, reasons.
         public var description: String {
             let reasons = decision.reasons.map { $0.words(for: input.ladder) }.joined(separator: "; ")
-            return "\(time) \(resource): \(decision.words(for: input.ladder)). Because \(reasons)."
+            return "\(time.words) \(resource): \(decision.words(for: input.ladder)). Because \(reasons)."
         }
     }
 

@@ -62,12 +62,12 @@ extension Condition {
         case .statusKnown: "the path is known"
         case .online: "there is a network"
         case .preferencesAllow: "the preferences allow it"
-        case .notBefore(let moment): "the clock says \(moment)"
+        case .notBefore(let moment): "the clock says \(moment.words)"
         case .unconstrained: "data saver is off"
         case .notRoaming: "at home"
         case .unmetered: "unmetered"
         case .budget: "the budget has room"
-        case .stable(let moment): "the path has held until \(moment)"
+        case .stable(let moment): "the path has held until \(moment.words)"
         }
     }
 }
@@ -139,8 +139,8 @@ extension Fact {
         case .bytes(let quality, nil): "the size of the \(ladder.name(of: quality)) is unknown"
         case .budgetRemaining(let bytes): "\(bytes) bytes remain"
         case .throughput(let bytes): "\(bytes) bytes a second"
-        case .notBefore(let moment): "not before \(moment)"
-        case .stableAt(let moment): "stable at \(moment)"
+        case .notBefore(let moment): "not before \(moment.words)"
+        case .stableAt(let moment): "stable at \(moment.words)"
         }
     }
 }
