@@ -28,9 +28,9 @@ final class SinkLane: Sendable {
         var spare: [[UInt8]] = []
     }
 
-    /// More than this and the socket is held back, until less than half of it is left. Six transfers stay far below 64 MiB.
-    private static let highWater = 4 << 20
-    private static let spares = 16
+    /// More than this and the socket is held back, until less than half of it is left. Six transfers together stay below 64 MiB.
+    static let highWater = 6 << 20
+    private static let spares = 12
 
     private let operations: AsyncStream<Operation>.Continuation
     private let backlog = Mutex(Backlog())
