@@ -72,14 +72,19 @@ struct Client {
         var (last, decision): (String, PolicyDecision?) = ("", nil)
         for await display in gallery.loader.load(resource) {
             let line = "\(name): \(display.picture)\(display.progress.isEmpty ? "" : ", \(display.progress)")"
-            if line != last { say(line) }
+            var lines = line == last ? [] : [line]
             last = line
-            guard display.decision != decision else { continue }
-            decision = display.decision
-            guard let why = gallery.loader.advisor.explain(resource.identity, trigger: .visible) else { continue }
-            say("    \(why.summary)")
-            for reason in why.reasons { say("      because \(reason)") }
-            for alternative in why.alternatives { say("      \(alternative)") }
+            if display.decision != decision {
+                decision = display.decision
+                if let why = gallery.loader.advisor.explain(resource.identity, trigger: .visible) {
+                    if lines.isEmpty { lines.append(line) }
+                    lines.append("    \(why.summary)")
+                    lines += why.reasons.map { "      because \($0)" }
+                    lines += why.alternatives.map { "      \($0)" }
+                }
+            }
+            // At once, so that no other picture's lines come between.
+            if !lines.isEmpty { say(lines.joined(separator: "\n")) }
         }
     }
 }
