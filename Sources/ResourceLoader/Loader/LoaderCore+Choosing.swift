@@ -28,7 +28,7 @@ extension LoaderCore {
     }
 
     /// The first thing that is decided and neither here nor given up. What has arrived since the decision was made counts.
-    private func next(_ load: Load, _ ladder: Ladder) -> Fetch? {
+    func next(_ load: Load, _ ladder: Ladder) -> Fetch? {
         load.fetches.first { fetch in
             let variant = load.resource.rendition(fetch.quality).variant
             let isDone = ladder[fetch.quality].cache == .fresh || ladder.bestCached.map { $0 > fetch.quality } ?? false
