@@ -24,7 +24,8 @@ enum Invocation {
     static let usage = """
         gallery: pictures in two sizes, shown as well as the network allows
 
-          gallery server [--port N] [--rate BYTES]   serves pictures, at so many bytes a second for each connection
+          gallery server [--port N] [--rate BYTES]   serves /thumbnail/NAME and /original/NAME to anybody, at so many bytes
+                                                     a second for each connection
           gallery client URL [--folder PATH]         shows what it would put on a screen, and why, as the network changes
           gallery story [--page FILE]                a phone between Wi-Fi and cellular, in network namespaces (needs root
                                                      and iproute2); writes a page about it, gallery-story.html

@@ -12,12 +12,15 @@ public protocol LadderSource: Sendable {
 ///
 /// ```swift
 /// let advisor = PolicyAdvisor(
-///     monitor: ReachabilityMonitor(), preferences: try PreferencesStore(application: "gallery"), ladders: cache)
+///     monitor: ReachabilityMonitor(), preferences: try PreferencesStore(application: "gallery"),
+///     ladders: ladders)    // what your cache has: your own LadderSource
 /// for await decision in advisor.decisions(for: "photo 1", trigger: .visible) {
 ///     show(decision.display)
 ///     fetch(decision.fetches)
 /// }
 /// ```
+///
+/// Programs that use `ResourceLoader` need none of their own: its `advisor` knows its cache.
 ///
 /// A ``DownloadPolicy`` knows no time; the advisor adds it. What costs less or is safer takes effect at once: a path
 /// that became costlier or is gone stops fetching in that moment. What costs more waits until the path has held:

@@ -25,7 +25,7 @@ public struct LoaderStatistics: Sendable, Hashable {
 /// ```
 ///
 /// It follows a `PolicyAdvisor` for what to fetch, gives the monitor's changes to a ``TransferEngine`` at once, which
-/// stops and resumes what runs (policy.md, section 3), and commits what arrives to the cache. Safe to use from any thread.
+/// stops and resumes what runs, and commits what arrives to the cache. Safe to use from any thread.
 public final class ResourceLoader: Sendable {
     /// Who decides; for explanations and the log of decisions.
     public let advisor: PolicyAdvisor

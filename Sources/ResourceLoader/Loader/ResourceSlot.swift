@@ -4,10 +4,18 @@ import Synchronization
 /// A place on a screen that shows one resource after the other: a cell of a list. It shows what ``ResourceLoader/load(_:trigger:)``
 /// says of the resource it is bound to, in the states of ``ContentState``, and never another resource's picture.
 ///
+/// ```swift
+/// let slot = ResourceSlot(of: loader)
+/// slot.bind(to: lake)
+/// for await shown in slot.content.changes {
+///     if case .content(let picture, _) = shown.state { draw(picture) }
+/// }
+/// ```
+///
 /// A better picture that becomes possible later (the network got cheaper) replaces the one in sight by itself. All members may be
 /// used from any thread.
 public final class ResourceSlot: Sendable {
-    /// What to show, as a state and as a stream of states.
+    /// What to show: `content.shown` now, and `content.changes` as a stream.
     public let content: ContentSlot<Resource, CachedBody>
 
     private let loader: ResourceLoader

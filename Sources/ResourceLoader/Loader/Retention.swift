@@ -2,9 +2,9 @@ import DownloadPolicy
 
 /// Whether a transfer that a decision no longer asks for is kept, or given up.
 ///
-/// The engine itself stops what the network no longer allows, and resumes it by the table of running transfers (policy.md,
-/// section 3). So a transfer stays with it while only the network stands in the way; what anything else forbids is given
-/// up, and the part stays in the cache.
+/// The engine itself stops what the network no longer allows, and resumes it by the table of running transfers
+/// (``ReactionInput/reaction``). So a transfer stays with it while only the network stands in the way; what anything else
+/// forbids is given up, and the part stays in the cache.
 struct Retention {
     var kind: TransferKind
     var plan: Plan

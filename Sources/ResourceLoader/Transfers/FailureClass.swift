@@ -1,4 +1,4 @@
-/// Why a transfer failed, as the caller needs to know it (policy.md, section 3).
+/// Why a transfer failed, as the caller needs to know it.
 public enum FailureClass: String, Sendable, Hashable, Codable, CaseIterable {
     /// A transport error while the path was offline. Retried on return, not counted.
     case offline
@@ -31,7 +31,7 @@ public enum FailureClass: String, Sendable, Hashable, Codable, CaseIterable {
     /// Nobody waits any more. Never retried.
     case cancelled
     /// The server answered something that cannot be used and that trying again would not change: other 4xx, a redirect that leads
-    /// nowhere. Outside the table of policy.md, which names no class for these; never retried.
+    /// nowhere. Never retried.
     case rejected
 
     /// How long a failure is held against the resource, so that it is not asked for again at once.

@@ -63,7 +63,7 @@ package enum NetworkReaction: Sendable, Hashable {
     case linger
 }
 
-/// The table "Running transfers when the path changes" (policy.md, section 3) as a pure function.
+/// The table "Running transfers when the path changes" as a pure function.
 package struct ReactionInput: Sendable, Hashable {
     package enum Activity: Sendable, Hashable, CaseIterable {
         /// Connected or connecting.

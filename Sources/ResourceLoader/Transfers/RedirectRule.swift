@@ -1,4 +1,4 @@
-/// What a redirect leads to. At most 10; no secrets to another origin; never from https to http (policy.md, section 3).
+/// What a redirect leads to. At most 10; no secrets to another origin; never from https to http.
 package enum RedirectRule {
     /// The request that follows a redirect.
     package struct Hop: Sendable, Hashable {

@@ -15,7 +15,7 @@ public struct PartialBody: Sendable, Hashable {
     }
 }
 
-/// The table of answers to a request for the rest of a body (policy.md, section 3).
+/// The table of answers to a request for the rest of a body.
 package enum ResumeAnswer: Sendable, Hashable {
     /// Write the body from this offset on: where we stand (append), or earlier (overwrite).
     case take(from: Int64)

@@ -11,7 +11,7 @@ package enum RetryDecision: Sendable, Hashable {
     case makeRoom
 }
 
-/// The retries of one transfer, counted by class (policy.md, section 3). Pure: clock and chance come in as values.
+/// The retries of one transfer, counted by class. Pure: clock and chance come in as values.
 package struct RetryLedger: Sendable, Hashable {
     package static let tries = 5
     package static let portalProbes = 6

@@ -1,4 +1,4 @@
-/// What a transfer is for; it decides how the transfer reacts to the network (policy.md, section 3).
+/// What a transfer is for; it decides how the transfer reacts to the network.
 public enum TransferKind: String, Sendable, Hashable, Codable, CaseIterable {
     /// A picture above the lowest rung of its ladder, or any other large body that can wait for a cheaper network.
     case original

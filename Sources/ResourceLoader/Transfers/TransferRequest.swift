@@ -75,8 +75,7 @@ public struct TransferRequest: Sendable {
     public let digest: [UInt8]?
     /// Whether the request may be sent again when its first copy may have reached the server. False for a POST that changes something.
     public let isRepeatable: Bool
-    /// Whether somebody asked for this very body whatever it costs: it then neither pauses on a costly path nor heeds the budget
-    /// (policy.md, rule B5).
+    /// Whether somebody asked for this very body whatever it costs: it then neither pauses on a costly path nor heeds the budget.
     public let isCostAccepted: Bool
 
     /// - Parameters:

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ResourceLoader
 
-/// The table "Running transfers when the path changes" (policy.md, section 3), seen from what is shown and requested.
+/// The table "Running transfers when the path changes", seen from what is shown and requested.
 @Suite("A loader whose network changes", .takingTurns, .timeLimit(.minutes(10)))
 struct LoaderNetworkTests {
     private let rig: LoaderRig
