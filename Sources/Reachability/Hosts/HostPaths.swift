@@ -18,7 +18,7 @@ public struct HostPaths: AsyncSequence, Sendable {
     public struct AsyncIterator: AsyncIteratorProtocol {
         private enum Source {
             case address(Paths.AsyncIterator)
-            case name(NameIterator)
+            case name(PathNews)
         }
 
         private var source: Source
@@ -28,7 +28,7 @@ public struct HostPaths: AsyncSequence, Sendable {
                 if case .address(let address) = paths.host {
                     .address(Paths.AsyncIterator(paths.hub, address))
                 } else {
-                    .name(NameIterator(paths))
+                    .name(PathNews(paths))
                 }
         }
 
@@ -90,35 +90,13 @@ extension ReachabilityMonitor {
     }
 }
 
-/// One iteration over the paths to a name.
-struct NameIterator {
-    private let news: Subscription<NetworkPath>
-    private var stream: AsyncStream<NetworkPath>.Iterator
-    private var last: NetworkPath?
-
+extension PathNews {
+    /// One iteration over the paths to a name.
     init(_ paths: HostPaths) {
         let hub = paths.hub
-        let news = Subscription(
+        let subscription = Subscription<NetworkPath>(
             .bufferingNewest(1), subscribe: { hub.addNews($0) }, unsubscribe: { hub.removeNews($0) })
-        self.news = news
-        let (stream, continuation) = AsyncStream.makeStream(of: NetworkPath.self, bufferingPolicy: .bufferingNewest(1))
-        self.stream = stream.makeAsyncIterator()
-        let task = Task {
-            await HostFollower(paths).run(news.stream) { continuation.yield($0) }
-            continuation.finish()
-        }
-        continuation.onTermination = { _ in task.cancel() }
-    }
-
-    mutating func next(isolation actor: isolated (any Actor)?) async -> NetworkPath? {
-        while let path = await stream.next(isolation: actor) {
-            // The same rules as for other paths: nothing after `stop`, and to a slow reader a change and the change back are none.
-            if news.isOver { return nil }
-            if path == last { continue }
-            last = path
-            return path
-        }
-        return nil
+        self.init(subscription) { source, show in await HostFollower(paths).run(source, show: show) }
     }
 }
 

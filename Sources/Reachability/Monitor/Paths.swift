@@ -14,35 +14,25 @@ public struct Paths: AsyncSequence, Sendable {
 
     /// The iterator of one subscriber.
     public struct AsyncIterator: AsyncIteratorProtocol {
-        private let subscription: Subscription<NetworkPath>
-        private var stream: AsyncStream<NetworkPath>.Iterator
-        private var last: NetworkPath?
+        private var news: PathNews
 
         init(_ hub: Hub, _ address: IPAddress?) {
-            if let address {
-                subscription = Subscription(
-                    .bufferingNewest(1), subscribe: { hub.add($0, to: address) },
-                    unsubscribe: { hub.remove($0, from: address) })
-            } else {
-                subscription = Subscription(
-                    .bufferingNewest(1), subscribe: { hub.add($0) }, unsubscribe: { hub.remove($0) })
-            }
-            stream = subscription.stream.makeAsyncIterator()
+            let subscription =
+                if let address {
+                    Subscription<NetworkPath>(
+                        .bufferingNewest(1), subscribe: { hub.add($0, to: address) },
+                        unsubscribe: { hub.remove($0, from: address) })
+                } else {
+                    Subscription<NetworkPath>(
+                        .bufferingNewest(1), subscribe: { hub.add($0) }, unsubscribe: { hub.remove($0) })
+                }
+            news = PathNews(subscription)
         }
 
         public mutating func next() async -> NetworkPath? { await next(isolation: nil) }
 
         public mutating func next(isolation actor: isolated (any Actor)?) async -> NetworkPath? {
-            while let path = await stream.next(isolation: actor) {
-                // What was still in the buffer when the monitor was stopped is no news any more.
-                if subscription.isOver { return nil }
-                // A slow consumer can miss a change and the change back: to it, nothing has happened. The comparison is with
-                // what it got last, not with anything older, so that offline in between is never swallowed.
-                if path == last { continue }
-                last = path
-                return path
-            }
-            return nil
+            await news.next(isolation: actor)
         }
     }
 }

@@ -30,37 +30,19 @@ public struct SettledPaths: AsyncSequence, Sendable {
 
     /// The iterator of one subscriber.
     public struct AsyncIterator: AsyncIteratorProtocol {
-        private let raw: Subscription<NetworkPath>
-        private var stream: AsyncStream<NetworkPath>.Iterator
-        private var last: NetworkPath?
+        private var news: PathNews
 
         init(_ paths: SettledPaths) {
-            let hub = paths.hub
-            raw = Subscription(.bufferingNewest(1), subscribe: { hub.add($0) }, unsubscribe: { hub.remove($0) })
-            // The task must not keep the subscription, which ends with the iterator.
-            let source = raw.stream
-            let (stream, continuation) = AsyncStream.makeStream(
-                of: NetworkPath.self, bufferingPolicy: .bufferingNewest(1))
-            self.stream = stream.makeAsyncIterator()
-            let task = Task {
-                await settle(source, for: paths.duration, on: paths.clock) { continuation.yield($0) }
-                continuation.finish()
-            }
-            continuation.onTermination = { _ in task.cancel() }
+            let (hub, duration, clock) = (paths.hub, paths.duration, paths.clock)
+            let subscription = Subscription<NetworkPath>(
+                .bufferingNewest(1), subscribe: { hub.add($0) }, unsubscribe: { hub.remove($0) })
+            news = PathNews(subscription) { source, show in await settle(source, for: duration, on: clock, show: show) }
         }
 
         public mutating func next() async -> NetworkPath? { await next(isolation: nil) }
 
         public mutating func next(isolation actor: isolated (any Actor)?) async -> NetworkPath? {
-            while let path = await stream.next(isolation: actor) {
-                // The same rules as for other paths: nothing after `stop`, and to a slow reader a change and the change back are
-                // none.
-                if raw.isOver { return nil }
-                if path == last { continue }
-                last = path
-                return path
-            }
-            return nil
+            await news.next(isolation: actor)
         }
     }
 }
