@@ -62,9 +62,6 @@ final class HelperProcess {
         return false
     }
 
-    /// In CI nothing may be skipped.
-    static var isRequired: Bool { ProcessInfo.processInfo.environment["CI"] == "true" }
-
     /// Whether programs can be given a network namespace of their own here, and `ip` to furnish it.
     static let canBeAlone: Bool = {
         let process = Process()

@@ -57,7 +57,7 @@ import Testing
         return (try? monitor.start()) != nil
     }()
 
-    @Test(.enabled(if: canAskTheKernel || HelperProcess.isRequired, "netlink is not to be had here"))
+    @Test(.enabled(if: canAskTheKernel || isEverythingRequired, "netlink is not to be had here"))
     func anAdvisorFollowsAMonitor() async throws {
         let monitor = ReachabilityMonitor()
         try monitor.start()
@@ -76,7 +76,7 @@ import Testing
         #expect(advisor.path.status != .unknown)
     }
 
-    @Test(.enabled(if: canAskTheKernel || HelperProcess.isRequired, "netlink is not to be had here"))
+    @Test(.enabled(if: canAskTheKernel || isEverythingRequired, "netlink is not to be had here"))
     func aMonitorThatStopsLeavesThePathUnknown() async throws {
         let monitor = ReachabilityMonitor()
         let folder = TemporaryFolder()

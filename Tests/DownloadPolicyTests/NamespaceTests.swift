@@ -6,7 +6,7 @@ import Testing
 /// The app of a few lines that is in the helper, in a network namespace whose links come and go.
 @Suite(
     .takingTurns, .timeLimit(.minutes(10)),
-    .enabled(if: HelperProcess.canBeAlone || HelperProcess.isRequired, "needs root, unshare and ip"))
+    .enabled(if: HelperProcess.canBeAlone || isEverythingRequired, "needs root, unshare and ip"))
 struct NamespaceTests {
     private func add(_ name: String, _ network: Int) -> String {
         """

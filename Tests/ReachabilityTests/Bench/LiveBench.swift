@@ -13,9 +13,6 @@ final class LiveBench: TestBench {
         return (try? Namespace()) != nil
     }()
 
-    /// In CI it has to be there.
-    static var isRequired: Bool { ProcessInfo.processInfo.environment["CI"] == "true" }
-
     private let machine: Namespace
     private let farSide: Namespace
     private let folder: URL

@@ -8,7 +8,7 @@ import Testing
 /// The simulated kernel against the real one: the same random changes on both, and after each all questions to both.
 @Suite(
     "Simulated against live", .takingTurns, .serialized,
-    .enabled(if: LiveBench.isPossible || LiveBench.isRequired, "needs root and iproute2"),
+    .enabled(if: LiveBench.isPossible || isEverythingRequired, "needs root and iproute2"),
     .timeLimit(.minutes(10)))
 struct DifferentialTests {
     @Test(arguments: [1, 2, 3, 4, 5, 103, 137, 154] as [UInt64]) func answersEveryLookupAsTheKernelDoes(_ seed: UInt64)

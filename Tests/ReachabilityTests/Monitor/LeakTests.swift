@@ -18,7 +18,7 @@ struct LeakTests {
         }
     }
 
-    @Test(.enabled(if: LiveBench.isPossible || LiveBench.isRequired, "needs root and iproute2"))
+    @Test(.enabled(if: LiveBench.isPossible || isEverythingRequired, "needs root and iproute2"))
     func descriptorsThreadsAndMemoryAreFlatOnTheRealKernel() async {
         await #expect(processExitsWith: .success) {
             let bench = try LiveBench()

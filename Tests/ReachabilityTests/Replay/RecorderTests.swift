@@ -10,7 +10,7 @@ import Testing
 /// What is recorded of the real kernel, played back, comes to the same paths.
 @Suite(
     "Recording the real kernel", .takingTurns, .timeLimit(.minutes(10)),
-    .enabled(if: LiveBench.isPossible || LiveBench.isRequired, "needs root and iproute2"))
+    .enabled(if: LiveBench.isPossible || isEverythingRequired, "needs root and iproute2"))
 struct RecorderTests {
     private struct NothingCame: Error {
         let last: NetworkPath
