@@ -52,7 +52,7 @@ extension LoaderCore {
             }
             switch download.state {
             // Queued: it moves to another path.
-            case .queued, .running: return total - download.position <= max(65_536, total / 10)
+            case .queued, .running: return ReactionInput.isLittle(total - download.position, of: total)
             case .waiting, .backingOff, .finished, .failed, .cancelled: return false
             }
         } ?? false

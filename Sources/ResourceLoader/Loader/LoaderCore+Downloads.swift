@@ -20,13 +20,12 @@ extension LoaderCore {
             loads[id]?.joined.insert(key)
             // The advisor's word counts where the engine would wait for longer, since it has a stop-watch of its own, or heard
             // of the path a moment later: a new waiter makes it look again.
+            var asksAgain = false
             if case .waiting = downloads[key]?.state, isTap || downloads[key]?.hasAskedAgain == false {
                 downloads[key]?.hasAskedAgain = true
-                share(key, anew: true, isTap: isTap)
-            } else {
-                share(key, isTap: isTap)
+                asksAgain = true
             }
-            return
+            return share(key, anew: asksAgain, isTap: isTap)
         }
         // Renditions are checked when a resource is made.
         guard let request = try? rendition.request(for: resource.identity, demand, revalidating: entry) else { return }

@@ -79,7 +79,6 @@ public struct ResourceDisplay: Sendable {
         if case .body(let body, _) = content { entry = body.entry.id }
         return Fingerprint(
             entry: entry, placeholder: placeholder, isEmpty: isEmpty, activity: activity, isAtRest: isAtRest,
-            failure: failure,
-            decision: decision)
+            failure: failure, decision: decision)
     }
 }

@@ -109,9 +109,7 @@ extension ResourceLoader {
         }
         throw .cancelled
     }
-}
 
-extension ResourceLoader {
     /// The best rendition of a resource that can be had now: what is stored, once nothing better will come as long as network,
     /// preferences and cache stay as they are. Its entry tells which variant it is.
     ///

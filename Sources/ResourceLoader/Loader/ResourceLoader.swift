@@ -146,8 +146,8 @@ public final class ResourceLoader: Sendable {
     /// What to show of a resource: the present first, then whenever it or what is done for it changes.
     ///
     /// Each call makes a stream of its own, for one reader; a slow one gets the newest. It goes on until it is dropped or
-    /// its task is cancelled or the loader is shut down, and keeps the loader alive meanwhile. Equal loads share transfers; when the last one is gone,
-    /// the transfer lingers for a second and then ends, keeping what can be resumed. A tap
+    /// its task is cancelled or the loader is shut down, and keeps the loader alive meanwhile. Equal loads share transfers; when
+    /// the last one is gone, the transfer lingers for a second and then ends, keeping what can be resumed. A tap
     /// (`trigger: .user`) makes one attempt even while the path is offline.
     public func load(_ resource: Resource, trigger: Trigger = .visible) -> AsyncStream<ResourceDisplay> {
         let (stream, displays) = AsyncStream.makeStream(

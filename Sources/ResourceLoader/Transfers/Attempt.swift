@@ -242,19 +242,17 @@ final class Attempt {
 
     /// - Returns: what libcurl's write function returns.
     fileprivate func take(body bytes: UnsafeRawBufferPointer) -> Int {
-        guard case .body = conclusion else {
+        guard conclusion == .body else {
             ignored += bytes.count
             return ignored > Self.ignorable ? 0 : bytes.count
         }
         // libcurl would go on reading while bytes keep coming, for up to a hundred buffers; pausing is the way out of its loop.
         hasYielded = observer.isWanted
-        // Asked once for each piece that goes to the sink: libcurl comes here for every 16 KiB, which is often.
-        let isNewPiece = gathered.isEmpty || !hasBegun
-        if hasYielded || isNewPiece && lane.mustPause() {
+        if hasYielded || lane.mustPause() {
             isPaused = true
             return Int(CURL_WRITEFUNC_PAUSE)
         }
-        if isNewPiece { lastActivity = observer.now() }
+        lastActivity = observer.now()
         position += Int64(bytes.count)
         if position > request.limits.bytes { return refuse(.tooManyBytes) }
         if let total, position > total { return refuse(.lengthMismatch) }
@@ -262,14 +260,14 @@ final class Attempt {
             picture.feed(bytes)
             if picture.finding.exceeds(request.limits.pixels) { return refuse(.tooManyPixels) }
         }
+        // libcurl gives 16 KiB at most in one call; the sink is better served with more.
         if gathered.isEmpty {
             gathered = lane.spareBuffer()
             gathered.reserveCapacity(Self.bufferSize)
         }
         gathered += bytes
         if gathered.count > Self.bufferSize - Int(CURL_MAX_WRITE_SIZE) || !hasBegun { handOn() }
-        if case .body = conclusion { return bytes.count }
-        return 0
+        return conclusion == .body ? bytes.count : 0
     }
 
     /// Hands what was gathered on to the sink.

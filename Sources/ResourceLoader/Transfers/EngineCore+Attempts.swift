@@ -17,11 +17,7 @@ extension EngineCore {
                 return wait(flight, for: condition)
             }
             if !path.isOnline { flight.hasTriedOffline = true }
-            flight.startedAt = clock.now()
             count { $0.attempts += 1 }
-            if let overall = flight.request.timeouts.overall {
-                timers.schedule(.overall(flight.id), at: clock.now() + overall - flight.ranFor)
-            }
             send(
                 flight,
                 RedirectRule.Hop(
@@ -42,8 +38,13 @@ extension EngineCore {
     }
 
     private func send(_ flight: Flight, _ hop: RedirectRule.Hop) {
+        let now = clock.now()
+        flight.startedAt = now
+        if let overall = flight.request.timeouts.overall {
+            timers.schedule(.overall(flight.id), at: now + overall - flight.ranFor)
+        }
         // A name may mean another address on another network.
-        let sinceRoute = routeChangedAt.map { Int((clock.now() - $0) / .seconds(1)) } ?? 60
+        let sinceRoute = routeChangedAt.map { Int((now - $0) / .seconds(1)) } ?? 60
         let attempt = Attempt(
             flight.request, hop: hop, part: flight.part, number: flight.attempts, flight: flight.id, lane: flight.lane,
             observer: self, dnsCacheSeconds: min(60, sinceRoute))
@@ -59,7 +60,7 @@ extension EngineCore {
         move(flight, to: .running)
         let limit = flight.request.timeouts.connect
         let connect = path.isOnline ? limit : min(limit, Self.offlineConnectTimeout)
-        timers.schedule(.connect(flight.id), at: clock.now() + connect)
+        timers.schedule(.connect(flight.id), at: now + connect)
         flight.publish(.running(TransferProgress(received: flight.position, total: flight.total)))
     }
 
@@ -67,10 +68,6 @@ extension EngineCore {
         do throws(RedirectRule.Refusal) {
             let hop = try RedirectRule.follow(attempt.hop, status: attempt.head.status, location: location)
             count { $0.redirects += 1 }
-            flight.startedAt = clock.now()
-            if let overall = flight.request.timeouts.overall {
-                timers.schedule(.overall(flight.id), at: clock.now() + overall - flight.ranFor)
-            }
             send(flight, hop)
         } catch {
             let verdict: FailureEvidence.Verdict = error == .insecure ? .insecureRedirect : .unusableRedirect

@@ -105,11 +105,13 @@ package struct ReactionInput: Sendable, Hashable {
         self.total = total
     }
 
-    /// At most max(64 KiB, 10 %) is missing, so that stopping would waste more than going on costs.
     package var isNearlyDone: Bool {
         guard let remaining, let total else { return false }
-        return remaining <= max(65_536, total / 10)
+        return Self.isLittle(remaining, of: total)
     }
+
+    /// At most max(64 KiB, 10 %) is missing, so that stopping would waste more than going on costs.
+    static func isLittle(_ remaining: Int64, of total: Int64) -> Bool { remaining <= max(65_536, total / 10) }
 
     /// Whether the transfer may spend bytes on the path as it is.
     package var mayRun: Bool {

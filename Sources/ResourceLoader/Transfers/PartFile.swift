@@ -251,6 +251,6 @@ public actor PartFile: TransferSink {
 
     private static func failure(_ what: String) -> SinkFailure {
         let code = errno
-        return .storage("\(what): \(String(cString: strerror(code)))", isFull: code == ENOSPC || code == EDQUOT)
+        return .storage("\(what): \(String(cString: strerror(code)))", isFull: StorageFailure.isFull(code))
     }
 }

@@ -144,8 +144,9 @@ struct LoaderTests {
         try await rig.seenWiFi()
         rig.server.always("/original", .status(status))
         if isStored { try rig.store(PictureServer.thumbnail, as: .thumbnail) }
+        let picture = try rig.resource()
         do throws(ResourceFailure) {
-            let body = try await rig.loader.body(of: try! rig.resource())
+            let body = try await rig.loader.body(of: picture)
             #expect(body.entry.variant == .thumbnail)
         } catch {
             // Nothing lesser is fetched in place of what is forbidden.

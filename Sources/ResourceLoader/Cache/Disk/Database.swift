@@ -34,7 +34,7 @@ struct DatabaseFailure {
         case SQLITE_FULL: .full
         case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_FORMAT, SQLITE_ERROR, SQLITE_MISMATCH, SQLITE_CONSTRAINT: .damaged
         case SQLITE_READONLY where code == Self.databaseMoved: .moved
-        case SQLITE_IOERR where systemError == ENOSPC || systemError == EDQUOT: .full
+        case SQLITE_IOERR where StorageFailure.isFull(systemError): .full
         // What a truncated index or write-ahead log looks like.
         case SQLITE_IOERR where code == Self.shortRead: .damaged
         default: .other

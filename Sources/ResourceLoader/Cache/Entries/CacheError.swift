@@ -68,7 +68,9 @@ public struct StorageFailure: Error, Hashable, Sendable, CustomStringConvertible
     }
 
     /// The disk or the quota is full.
-    public var isFull: Bool { code == ENOSPC || code == EDQUOT }
+    public var isFull: Bool { Self.isFull(code) }
+
+    static func isFull(_ code: Int32) -> Bool { code == ENOSPC || code == EDQUOT }
 
     /// What failed, on what, and why.
     public var description: String {
